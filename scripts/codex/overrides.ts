@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+
+/** What the pins do not tell and a person wrote down, in `protocol-vendored/overrides.json`. */
+export interface Overrides {
+  /** Result types that are not named after their method's params. */
+  readonly responses: { readonly [method: string]: string }
+  /** Notifications that only connections with the experimental capability get; both schemas list them all. */
+  readonly experimentalNotifications: readonly string[]
+  /** Enum variants that need the capability, with the name the refusal gives them. */
+  readonly experimentalVariants: readonly { readonly field: string; readonly variant: string; readonly name: string }[]
+}
+
+export function readOverrides(): Overrides {
+  return JSON.parse(readFileSync(new URL('../../protocol-vendored/overrides.json', import.meta.url), 'utf8'))
+}
