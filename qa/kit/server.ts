@@ -12,6 +12,9 @@ import { openWs, type WsAddress, type WsLink } from './ws-link.ts'
 /** How the server under test is started: a command that ends in `app-server`, without `--listen`. */
 export type ServerCommand = readonly string[]
 
+/** Whether the server under test is the real codex: then a judge is being judged. */
+export const isCodex = (command: ServerCommand): boolean => command.some(word => /(^|\/)codex[^/]*$/.test(word))
+
 /** What a server is started with beside its command. */
 export interface ServerStart {
   readonly command: ServerCommand

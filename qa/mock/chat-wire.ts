@@ -25,10 +25,11 @@ export async function playChat(step: Step, stage: Stage, response: ServerRespons
   }
   chunk({ role: 'assistant', content: '' })
   for (const text of [...(step.reason ?? []), ...(step.raw ?? [])]) chunk({ reasoning_content: text })
-  for (const [index, content] of (step.say ?? step.sayThenCut ?? []).entries()) {
+  const words = step.say ?? step.sayThenCut ?? []
+  for (const [index, content] of words.entries()) {
     chunk({ content })
     if (index === 0 && step.gateAfter) await stage.pass(step.gateAfter)
-    if (index === 0 && step.pauseMs) await sleep(step.pauseMs)
+    if (step.pauseMs && index < words.length - 1) await sleep(step.pauseMs)
   }
   if (step.sayThenCut) {
     await sleep(100)

@@ -78,7 +78,7 @@ function add(step: Step, { word, rest }: Directive, tools: readonly string[]): S
     case 'cut':
       return step.say ? withoutSay(step) : { ...step, cut: true }
     case 'slow':
-      return { ...step, say: step.say ?? ['working '], pauseMs: numbers[0] ?? 0 }
+      return { ...step, pauseMs: numbers[0] ?? 0 }
     case 'usage':
       return { ...step, usage: usage(numbers[0] ?? 0, numbers[1] ?? 0) }
     default:

@@ -86,7 +86,8 @@ class ResponseStream {
     for (const [index, delta] of words.entries()) {
       const at = { item_id: id, output_index: this.#output.length, content_index: 0 }
       this.event('response.output_text.delta', { ...at, delta })
-      if (index === 0) await this.#afterFirst(step)
+      if (index === 0 && step.gateAfter) await this.#stage.pass(step.gateAfter)
+      if (step.pauseMs && index < words.length - 1) await sleep(step.pauseMs)
     }
     if (!step.sayThenCut) this.#done(item)
   }
@@ -114,11 +115,6 @@ class ResponseStream {
       this.#added(item)
       this.#done(item)
     }
-  }
-
-  async #afterFirst(step: Step): Promise<void> {
-    if (step.gateAfter) await this.#stage.pass(step.gateAfter)
-    if (step.pauseMs) await sleep(step.pauseMs)
   }
 
   #added(item: object): void {

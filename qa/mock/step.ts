@@ -28,7 +28,7 @@ export interface Step {
   readonly gate?: string
   /** Waits for `release(gateAfter)` after the first delta, or before the end when it says nothing. */
   readonly gateAfter?: string
-  /** Milliseconds between the first delta and the rest. */
+  /** Milliseconds between one delta of the message and the next. */
   readonly pauseMs?: number
   readonly usage?: object
   /** Stays the next step for ever. */

@@ -5,7 +5,7 @@ import { within } from '../kit/child.ts'
 import { type InProcessServer, memoryLink, type StartInProcess } from '../kit/in-process.ts'
 import { type Link, type Transport, tapped } from '../kit/link.ts'
 import { environment, makePlace, type Place, writeInto } from '../kit/place.ts'
-import { Server, type ServerCommand } from '../kit/server.ts'
+import { isCodex, Server, type ServerCommand } from '../kit/server.ts'
 import type { Witness } from '../kit/witness.ts'
 import type { Setup } from './story.ts'
 
@@ -96,6 +96,4 @@ export class Stage {
 }
 
 /** Skein wants a token on every ws listener unless told otherwise; the real codex wants none and has no such word. */
-export function authOff(command: ServerCommand): readonly string[] {
-  return command.some(word => /codex/.test(word)) ? [] : ['--ws-auth', 'off']
-}
+const authOff = (command: ServerCommand): readonly string[] => (isCodex(command) ? [] : ['--ws-auth', 'off'])
