@@ -1,6 +1,7 @@
 import type { ApprovalAsk } from './approvals.ts'
 import type { DeltaPart, Item } from './items.ts'
 import type { Usage } from './models/model.ts'
+import type { ConfigWarning } from './settings/warnings.ts'
 
 /** Everything that happens in the engine, in program order. Dialects project it; nothing computes on the way. */
 export type EngineEvent =
@@ -30,19 +31,19 @@ export type EngineEvent =
       readonly willRetry: boolean
     }
   | { readonly type: 'warning'; readonly threadId: string | null; readonly message: string }
-  | {
-      readonly type: 'config.warning'
-      readonly summary: string
-      readonly details: string | null
-      readonly path: string
-    }
+  | { readonly type: 'config.warning'; readonly warning: ConfigWarning }
   | {
       readonly type: 'approval.requested'
       readonly threadId: string
       readonly approvalId: string
       readonly ask: ApprovalAsk
     }
-  | { readonly type: 'approval.resolved'; readonly threadId: string; readonly approvalId: string }
+  | {
+      readonly type: 'approval.resolved'
+      readonly threadId: string
+      readonly approvalId: string
+      readonly kind: ApprovalAsk['type']
+    }
 
 export interface ItemEvent {
   readonly type: 'item.started' | 'item.completed'

@@ -1,0 +1,157 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import type { ThreadParams } from '../engine/engine.ts'
+import type { ApprovalPolicy, SandboxPolicy } from '../engine/events.ts'
+import type { Input } from '../engine/items.ts'
+import type { SettingsChange } from '../engine/thread-settings.ts'
+import type { ToolSpecOfClient } from '../engine/tools/tool.ts'
+import type { ClientRequests } from '../protocol/codex/methods.gen.ts'
+import { INVALID_REQUEST, RpcError } from '../rpc/error.ts'
+import type { Session } from '../server/session.ts'
+
+type StartParams = ClientRequests['thread/start']['params']
+type TurnParams = ClientRequests['turn/start']['params']
+
+/** What a client put in, in the engine's words. */
+export function readInput(input: TurnParams['input']): readonly Input[] {
+  return input.map((part): Input => {
+    switch (part.type) {
+      case 'text': {
+        const elements = (part.text_elements ?? []).map(e => ({
+          start: e.byteRange.start,
+          end: e.byteRange.end,
+          placeholder: e.placeholder ?? null,
+        }))
+        return { type: 'text', text: part.text, elements }
+      }
+      case 'image':
+        if ('fileId' in part) throw unsupported('an image by file id')
+        return { type: 'image', url: part.url, ...(part.detail ? { detail: part.detail } : {}) }
+      case 'localImage':
+        return { type: 'localImage', path: part.path, ...(part.detail ? { detail: part.detail } : {}) }
+      case 'skill':
+      case 'mention':
+        return { type: part.type, name: part.name, path: part.path }
+      case 'audio':
+      case 'localAudio':
+        throw unsupported('audio')
+      default:
+        return part satisfies never
+    }
+  })
+}
+
+/** Input that no wire of ours can carry is refused at once instead of being dropped. */
+const unsupported = (what: string): RpcError => new RpcError(INVALID_REQUEST, `${what} is not supported as input`)
+
+/** What thread/start asks for; what it says of model, policy and instructions is configuration for this thread. */
+export function readStart(params: StartParams, session: Session): ThreadParams {
+  if (params.permissions != null && params.sandbox != null) {
+    throw new RpcError(INVALID_REQUEST, '`permissions` cannot be combined with `sandbox`')
+  }
+  return {
+    cwd: params.cwd ?? null,
+    workspaceRoots: params.runtimeWorkspaceRoots ?? null,
+    overrides: {
+      ...((params.config ?? {}) as JsonObject),
+      ...present({
+        model: params.model,
+        model_provider: params.modelProvider,
+        approval_policy: params.approvalPolicy as Json,
+        sandbox_mode: params.sandbox,
+        default_permissions: params.permissions,
+        service_tier: params.serviceTier,
+        personality: params.personality,
+        instructions: params.baseInstructions,
+        developer_instructions: params.developerInstructions,
+      }),
+    },
+    ephemeral: params.ephemeral ?? false,
+    threadSource: params.threadSource ?? null,
+    clientTools: readTools(params.dynamicTools ?? []),
+    originator: session.client?.name ?? null,
+    cliVersion: session.claimedVersion,
+  }
+}
+
+type ToolSpecs = NonNullable<StartParams['dynamicTools']>
+
+/** Tools of a client, those in namespaces each on its own. */
+function readTools(specs: ToolSpecs): readonly ToolSpecOfClient[] {
+  return specs.flatMap(spec => {
+    if (spec.type === 'namespace') return spec.tools.map(tool => readTool(tool, spec.name))
+    return [readTool(spec, null)]
+  })
+}
+
+function readTool(spec: Extract<ToolSpecs[number], { type: 'function' }>, namespace: string | null): ToolSpecOfClient {
+  return { namespace, name: spec.name, description: spec.description, parameters: spec.inputSchema }
+}
+
+function present(values: { readonly [key: string]: Json | undefined }): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as JsonObject
+}
+
+/** Changes that a turn brings for itself and for those after it. */
+export function readTurnOverrides(params: TurnParams): SettingsChange {
+  const mode = params.collaborationMode
+  return {
+    // The mode names the same model again; an explicit field wins.
+    model: params.model ?? mode?.settings.model ?? null,
+    cwd: params.cwd ?? null,
+    workspaceRoots: params.runtimeWorkspaceRoots ?? null,
+    approvalPolicy: readPolicy(params.approvalPolicy),
+    sandbox: params.sandboxPolicy ? readSandbox(params.sandboxPolicy) : null,
+    permissions: params.permissions ?? null,
+    effort: params.effort ?? mode?.settings.reasoning_effort ?? null,
+    summary: params.summary ?? null,
+    serviceTier: params.serviceTier ?? null,
+    personality: params.personality ?? null,
+    mode: mode
+      ? { kind: mode.mode === 'plan' ? 'plan' : 'default', instructions: mode.settings.developer_instructions ?? null }
+      : null,
+  }
+}
+
+/** `on-failure` and the finer-grained policies count as `on-request`: asking is always safe. */
+export function readPolicy(policy: TurnParams['approvalPolicy']): ApprovalPolicy | null {
+  if (policy == null) return null
+  return policy === 'never' || policy === 'untrusted' ? policy : 'on-request'
+}
+
+type WireSandbox = NonNullable<TurnParams['sandboxPolicy']>
+
+function readSandbox(policy: WireSandbox): SandboxPolicy {
+  switch (policy.type) {
+    case 'dangerFullAccess':
+      return { type: 'dangerFullAccess' }
+    // Somebody else confines us: what that allows is not ours to know, so we treat it as full access.
+    case 'externalSandbox':
+      return { type: 'dangerFullAccess' }
+    case 'readOnly':
+      return { type: 'readOnly', networkAccess: policy.networkAccess ?? false }
+    case 'workspaceWrite':
+      return {
+        type: 'workspaceWrite',
+        writableRoots: policy.writableRoots ?? [],
+        networkAccess: policy.networkAccess ?? false,
+        excludeTmpdirEnvVar: policy.excludeTmpdirEnvVar ?? false,
+        excludeSlashTmp: policy.excludeSlashTmp ?? false,
+      }
+    default:
+      return policy satisfies never
+  }
+}
+
+/** The sandbox that thread/resume names by its mode alone. */
+export function readSandboxMode(mode: NonNullable<StartParams['sandbox']>): SandboxPolicy {
+  switch (mode) {
+    case 'read-only':
+      return { type: 'readOnly', networkAccess: false }
+    case 'danger-full-access':
+      return { type: 'dangerFullAccess' }
+    case 'workspace-write':
+      return readSandbox({ type: 'workspaceWrite' })
+    default:
+      return mode satisfies never
+  }
+}

@@ -1,0 +1,163 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Logger } from '../base/log.ts'
+import { absolute } from '../base/paths.ts'
+import { Desk } from './desk.ts'
+import { EngineError } from './errors.ts'
+import type { EngineEvent, ThreadSettings } from './events.ts'
+import { Models } from './models/models.ts'
+import { preparer } from './prepare.ts'
+import type { Settings } from './settings/config.ts'
+import { instructionsFor } from './settings/instructions.ts'
+import type { SettingsSource } from './settings/settings.ts'
+import { realDisk } from './store/disk.ts'
+import { Store } from './store/store.ts'
+import type { Thread } from './thread.ts'
+import { initialSettings, type SettingsChange, settingsAfter } from './thread-settings.ts'
+import { Threads } from './threads.ts'
+import type { ToolSpecOfClient } from './tools/tool.ts'
+
+/** Codex unloads a thread that nobody follows and nothing happens in after this time. */
+const UNLOAD_MS = 30 * 60_000
+
+export interface EngineOptions {
+  readonly home: string
+  /** The server's own folder: where threads start that do not say where. */
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly now: Clock
+  readonly settings: SettingsSource
+  readonly log: Logger
+  /** Hears every event, synchronously. */
+  readonly emit: (event: EngineEvent) => void
+}
+
+export interface ThreadParams {
+  readonly cwd: string | null
+  readonly workspaceRoots: readonly string[] | null
+  /** Configuration for this thread alone, in codex's key names. */
+  readonly overrides: JsonObject
+  readonly ephemeral: boolean
+  readonly threadSource: string | null
+  readonly clientTools: readonly ToolSpecOfClient[]
+  readonly originator: string | null
+  readonly cliVersion: string
+}
+
+/** The agent core behind every dialect: threads, models, tools, approvals. It knows no wire. */
+export class Engine {
+  readonly threads: Threads
+  readonly desk: Desk
+  readonly models: Models
+  readonly settings: SettingsSource
+  readonly emit: (event: EngineEvent) => void
+  readonly #options: EngineOptions
+  readonly #attended = new Set<string>()
+  readonly #store: Store
+
+  constructor(options: EngineOptions) {
+    const { emit, now, settings, log, env } = options
+    this.#options = options
+    this.settings = settings
+    this.emit = emit
+    this.models = new Models(env)
+    this.desk = new Desk({
+      emit,
+      changed: threadId => this.threads.loaded(threadId)?.refreshStatus(),
+      unattendedMs: () => settings.server().unattendedMs,
+    })
+    this.#store = new Store({ disk: realDisk, root: join(options.home, 'sessions'), now })
+    this.threads = new Threads({
+      now,
+      unloadMs: UNLOAD_MS,
+      attended: threadId => this.#attended.has(threadId),
+      services: {
+        store: this.#store,
+        now,
+        desk: this.desk,
+        emit,
+        prepare: preparer({ models: this.models, settings, env, now }),
+        warn: message => log.warn(message),
+      },
+    })
+  }
+
+  /** Makes a thread; nothing of it is on disk until something is said in it. */
+  startThread(params: ThreadParams): { readonly thread: Thread; readonly warning: string | null } {
+    const { cwd: home, now } = this.#options
+    const cwd = absolute(params.cwd ?? firstExisting(params.workspaceRoots) ?? home, home)
+    const settings = this.#resolve(cwd, params.overrides)
+    const choice = this.models.choose(settings, { name: settings.model, provider: settings.modelProvider })
+    const thread = this.threads.start({
+      settings: initialSettings(settings, choice, { cwd, workspaceRoots: params.workspaceRoots }),
+      ephemeral: params.ephemeral,
+      clientTools: params.clientTools,
+      threadSource: params.threadSource,
+      originator: params.originator,
+      cliVersion: params.cliVersion,
+      gitInfo: null,
+      createdAt: now(),
+    })
+    return { thread, warning: choice.warning }
+  }
+
+  /** What a change would mean for a thread with these settings. */
+  changesOf(
+    current: ThreadSettings,
+    change: SettingsChange,
+  ): { readonly changes: Partial<ThreadSettings>; readonly warning: string | null } {
+    const settings = this.#resolve(current.cwd, {})
+    return settingsAfter(current, change, (name, provider) => this.models.choose(settings, { name, provider }))
+  }
+
+  /** What is wrong with the configuration right now. */
+  configWarnings(): readonly EngineEvent[] {
+    return this.settings.warnings().map(warning => ({ type: 'config.warning', warning }))
+  }
+
+  /** Files whose text a thread in `cwd` gives its model as instructions. */
+  instructionSources(cwd: string): readonly string[] {
+    return instructionsFor(this.#resolve(cwd, {}), { home: this.#options.home, cwd }).sources
+  }
+
+  /** Names a thread, in memory or not. */
+  rename(threadId: string, name: string): void {
+    const loaded = this.threads.loaded(threadId)
+    if (loaded) return loaded.rename(name)
+    const stored = this.threads.stored(threadId)
+    if (!stored) throw new EngineError('threadNotFound', `thread not found: ${threadId}`)
+    this.threads.renameStored(threadId, name)
+  }
+
+  /** Hears from outside whether anybody follows a thread. */
+  attend(threadId: string, attended: boolean): void {
+    if (attended) this.#attended.add(threadId)
+    else this.#attended.delete(threadId)
+    this.desk.attend(threadId, attended)
+    this.threads.rest(threadId)
+  }
+
+  /** Interrupts every turn and waits until each has its durable end, at most `ms`. */
+  stop(ms: number): Promise<void> {
+    return this.threads.stop(ms)
+  }
+
+  #resolve(cwd: string, overrides: JsonObject): Settings {
+    try {
+      return this.settings.resolve({ cwd, overrides })
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error
+      throw new EngineError(error.code, `failed to load configuration: ${error.message}`, error.data)
+    }
+  }
+}
+
+/**
+ * A client that names no folder but a workspace root means that root, when it is a folder of this machine: a TUI started in
+ * a repository wants to work there.
+ */
+function firstExisting(roots: readonly string[] | null): string | null {
+  return roots?.find(root => existsSync(root)) ?? null
+}

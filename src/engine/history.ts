@@ -1,0 +1,167 @@
+import type { ThreadSettings, ThreadUsage, TurnStatus, TurnView } from './events.ts'
+import type { Item, UserMessage } from './items.ts'
+import type { ContextEntry, Opaque } from './models/model.ts'
+import type { Header, LogRecord, Stored } from './store/records.ts'
+import { partsOf } from './user-context.ts'
+
+/** Characters of the first message that lists show. */
+const PREVIEW_LENGTH = 1000
+
+interface PastTurn {
+  readonly id: string
+  readonly items: Item[]
+  status: TurnStatus
+  error: TurnView['error']
+  startedAt: number | null
+  completedAt: number | null
+  durationMs: number | null
+}
+
+/** A thread's past, folded from its records: the same code reads a log back and follows a running thread. */
+export class History {
+  header: Header | null = null
+  settings: ThreadSettings | null = null
+  name: string | null = null
+  preview = ''
+  usage: ThreadUsage | null = null
+  /** What the model is shown. */
+  readonly context: ContextEntry[] = []
+  readonly #turns: PastTurn[] = []
+  readonly #byId = new Map<string, PastTurn>()
+  readonly #itemIds = new Set<string>()
+  #updatedAt = 0
+
+  static of(records: readonly Stored[]): History {
+    const history = new History()
+    for (const record of records) history.apply(record, record.at)
+    return history
+  }
+
+  get updatedAt(): number {
+    return this.#updatedAt
+  }
+
+  get turnCount(): number {
+    return this.#turns.length
+  }
+
+  /** Drops what only a reader of the whole thread needs; lists keep the rest. */
+  forgetTurns(): void {
+    this.#turns.length = 0
+    this.context.length = 0
+    this.#byId.clear()
+    this.#itemIds.clear()
+  }
+
+  hasTurn(id: string): boolean {
+    return this.#byId.has(id)
+  }
+
+  hasItem(id: string): boolean {
+    return this.#itemIds.has(id)
+  }
+
+  /** Turns in order. One without an end reads as interrupted, unless it is the `running` one. */
+  turns(running: string | null = null): readonly TurnView[] {
+    return this.#turns.map(turn => view(turn, running))
+  }
+
+  turn(id: string, running: string | null = null): TurnView | undefined {
+    const turn = this.#byId.get(id)
+    return turn && view(turn, running)
+  }
+
+  /** Takes one record into account. Records of unknown kinds and of unknown turns are passed over. */
+  apply(record: LogRecord, at: number): void {
+    this.#updatedAt = Math.max(this.#updatedAt, at)
+    switch (record.t) {
+      case 'thread':
+        this.header ??= record
+        this.settings ??= record.settings
+        return
+      case 'settings':
+        this.settings = record.settings
+        return
+      case 'name':
+        this.name = record.name
+        return
+      case 'turn':
+        return this.#begin(record.turn, record.startedAt)
+      case 'item':
+        return this.#item(record)
+      case 'context':
+        this.context.push(record.entry)
+        return
+      case 'usage':
+        this.usage = record.usage
+        return
+      case 'end':
+        return this.#end(record)
+      default:
+        // A later version's record: nothing we can show.
+        record satisfies never
+    }
+  }
+
+  #begin(id: string, startedAt: number): void {
+    if (this.#byId.has(id)) return
+    const turn: PastTurn = {
+      id,
+      items: [],
+      status: 'inProgress',
+      error: null,
+      startedAt,
+      completedAt: null,
+      durationMs: null,
+    }
+    this.#turns.push(turn)
+    this.#byId.set(id, turn)
+  }
+
+  #item(record: Extract<LogRecord, { t: 'item' }>): void {
+    const turn = this.#byId.get(record.turn)
+    if (!turn || this.#itemIds.has(record.item.id)) return
+    this.#itemIds.add(record.item.id)
+    turn.items.push(record.item)
+    if (record.item.type === 'userMessage' && this.preview === '') this.preview = previewOf(record.item)
+    if (!record.context) return
+    const entry = entryOf(record.item, record.opaque ?? {})
+    if (entry) this.context.push(entry)
+  }
+
+  #end(record: Extract<LogRecord, { t: 'end' }>): void {
+    const turn = this.#byId.get(record.turn)
+    if (turn?.status !== 'inProgress') return
+    turn.status = record.status
+    turn.error = record.error
+    turn.completedAt = record.completedAt
+    turn.durationMs = record.durationMs
+  }
+}
+
+function view(turn: PastTurn, running: string | null): TurnView {
+  const status = turn.status === 'inProgress' && turn.id !== running ? 'interrupted' : turn.status
+  return { ...turn, status, items: [...turn.items] }
+}
+
+/** First words of a thread, for lists. */
+function previewOf(message: UserMessage): string {
+  const text = message.content.flatMap(input => (input.type === 'text' ? [input.text] : [])).join('\n')
+  return text.slice(0, PREVIEW_LENGTH)
+}
+
+/** What the model is shown of an item; null for items that it learns of by other records. */
+export function entryOf(item: Item, opaque: Opaque): ContextEntry | null {
+  switch (item.type) {
+    case 'userMessage':
+      return { type: 'message', role: 'user', parts: item.content.flatMap(partsOf) }
+    case 'agentMessage':
+      return { type: 'text', text: item.text, id: item.id, phase: wirePhase[item.phase ?? 'none'] }
+    case 'reasoning':
+      return { type: 'reasoning', text: item.summary.join('\n\n'), opaque }
+    default:
+      return null
+  }
+}
+
+const wirePhase = { commentary: 'commentary', finalAnswer: 'final_answer', none: null } as const

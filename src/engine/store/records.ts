@@ -1,0 +1,55 @@
+import type { GitInfo, ThreadSettings, ThreadUsage, TurnError, TurnStatus } from '../events.ts'
+import type { Item } from '../items.ts'
+import type { ContextEntry, Opaque } from '../models/model.ts'
+
+/** Version of the record shapes below, in every log's header. */
+export const LOG_VERSION = 1
+
+/** One line of a thread's log. Times are milliseconds. */
+export type LogRecord = Header | Entry
+
+/** The first record: who the thread is. */
+export interface Header {
+  readonly t: 'thread'
+  readonly v: number
+  readonly id: string
+  readonly sessionId: string
+  readonly forkedFrom: string | null
+  readonly createdAt: number
+  readonly source: string
+  readonly threadSource: string | null
+  readonly originator: string | null
+  readonly cliVersion: string
+  readonly gitInfo: GitInfo | null
+  readonly settings: ThreadSettings
+}
+
+export type Entry =
+  | { readonly t: 'settings'; readonly settings: ThreadSettings }
+  | { readonly t: 'name'; readonly name: string | null }
+  | { readonly t: 'turn'; readonly turn: string; readonly startedAt: number }
+  | {
+      /** A completed item. `context` says that the model should be shown it from here on. */
+      readonly t: 'item'
+      readonly turn: string
+      readonly item: Item
+      readonly startedAt: number
+      readonly completedAt: number
+      readonly context: boolean
+      /** State that a wire needs back with this item. */
+      readonly opaque?: Opaque
+    }
+  /** Something only the model sees: tool calls and results, instructions. */
+  | { readonly t: 'context'; readonly turn: string | null; readonly entry: ContextEntry }
+  | { readonly t: 'usage'; readonly turn: string; readonly usage: ThreadUsage }
+  | {
+      readonly t: 'end'
+      readonly turn: string
+      readonly status: TurnStatus
+      readonly error: TurnError | null
+      readonly completedAt: number
+      readonly durationMs: number
+    }
+
+/** A record as it stands in the file: with its ordinal in the log (from 0) and the time it was written. */
+export type Stored = LogRecord & { readonly n: number; readonly at: number }
