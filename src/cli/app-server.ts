@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import type { Identity } from '../codex/handshake.ts'
 import { CodexDialect } from '../codex/dialect.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Channel } from '../rpc/channel.ts'
@@ -45,7 +46,7 @@ export class AppServer {
       answer: (approvalId, decision) => this.#engine?.desk.answer(approvalId, decision),
     })
     this.#codex = new CodexDialect({
-      identity: { codexVersion: codexVersion(options), home: options.home, env: options.env },
+      identity: () => this.#identity(),
       join: session => this.#server.hub.join(session),
       load: () => this.#load(),
     })
@@ -96,6 +97,16 @@ export class AppServer {
     clearTimeout(hard)
   }
 
+  /** Only a configuration that mentions the key at all is worth the time of reading it before the first answer. */
+  #identity(): Identity | Promise<Identity> {
+    const { home, env, flags } = this.#options
+    const identity = { home, env, codexVersion: env.SKEIN_CODEX_VERSION || 'auto' }
+    const path = join(home, 'config.toml')
+    const mentioned = (text: string): boolean => text.includes('codex_version')
+    if (!flags.some(mentioned) && !(existsSync(path) && mentioned(readFileSync(path, 'utf8')))) return identity
+    return this.warm().then(engine => ({ ...identity, codexVersion: engine.settings.server().codexVersion }))
+  }
+
   async #load(): ReturnType<CodexLoad> {
     const { home, cwd, env, log, flags, profile } = this.#options
     const [{ Engine }, { createRows }, { loadSettings }, { BUILT_IN_PROVIDERS }] = await Promise.all([
@@ -113,16 +124,3 @@ export class AppServer {
 }
 
 type CodexLoad = ConstructorParameters<typeof CodexDialect>[0]['load']
-
-/**
- * The setting `codex_version`, needed before anything is loaded. Only a configuration that mentions the key at all is worth
- * the time of a real parse.
- */
-function codexVersion({ env, flags, home }: AppServerOptions): string {
-  const flag = flags.findLast(f => f.startsWith('codex_version='))
-  if (flag) return flag.slice('codex_version='.length).replaceAll('"', '')
-  if (env.SKEIN_CODEX_VERSION) return env.SKEIN_CODEX_VERSION
-  const path = join(home, 'config.toml')
-  if (!existsSync(path)) return 'auto'
-  return /^\s*codex_version\s*=\s*["']([^"']+)["']/m.exec(readFileSync(path, 'utf8'))?.[1] ?? 'auto'
-}

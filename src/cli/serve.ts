@@ -1,6 +1,7 @@
 import { createLogger, type Logger, type LogLevel } from '../base/log.ts'
 import { skeinHome } from '../base/paths.ts'
 import { parseAddress } from '../transport/address.ts'
+import type { Listener } from '../transport/listen.ts'
 import { AppServer } from './app-server.ts'
 import type { AppServerCommand } from './command.ts'
 
@@ -16,17 +17,22 @@ export async function serve(command: AppServerCommand): Promise<void> {
   try {
     const addresses = command.listen.length > 0 ? command.listen : ['stdio://']
     for (const text of addresses) {
-      const listener = await server.listen(parseAddress(text, { home }), command.wsAuth)
+      const listener = await server.listen(parseAddress(text, { home, cwd: process.cwd() }), command.wsAuth)
       if (listener.url.startsWith('stdio')) continue
       // The two lines a person needs; a program reads them too, to learn the port.
       process.stderr.write(`listening on ${listener.url}\n`)
       if (listener.tokenFile) process.stderr.write(`bearer token in ${listener.tokenFile}\n`)
-      if (command.greet) process.stderr.write(await (await import('./greeting.ts')).greeting(server, listener))
+      if (command.greet) await greet(server, listener)
     }
   } catch (error) {
     process.stderr.write(`skein: ${error instanceof Error ? error.message : String(error)}\n`)
     process.exit(1)
   }
+}
+
+async function greet(server: AppServer, listener: Listener): Promise<void> {
+  const [{ greeting }, engine] = await Promise.all([import('./greeting.ts'), server.warm()])
+  process.stderr.write(greeting(listener, engine.defaultModel()))
 }
 
 function levelOf(text: string | undefined): LogLevel {

@@ -27,9 +27,10 @@ export function toConfigRead(read: ConfigRead): ConfigReadResponse {
     // The keys are codex's own; what a client may rely on is filled in by the reader.
     config: read.config as unknown as ConfigReadResponse['config'],
     origins: Object.fromEntries(origins),
-    layers: read.layers?.map(({ source, version, config, disabledReason }) => {
-      return { name: toSource(source), version, config, disabledReason }
-    }),
+    layers:
+      read.layers?.map(({ source, version, config, disabledReason }) => {
+        return { name: toSource(source), version, config, disabledReason }
+      }) ?? null,
   }
 }
 

@@ -3,7 +3,7 @@ import { INTERNAL_ERROR, RpcError } from '../rpc/error.ts'
 import { notificationFrame } from '../rpc/message.ts'
 import type { Admitted, CallIds, Dialect, Outgoing } from '../server/dialect.ts'
 import type { Session } from '../server/session.ts'
-import { claimedVersion, type Identity, initializeResult, readHandshake } from './handshake.ts'
+import { claimedVersion, type Handshake, type Identity, initializeResult, readHandshake } from './handshake.ts'
 
 /** Both handshake refusals have this number, as the app-server reference states. */
 const HANDSHAKE_REFUSED = -32000
@@ -18,7 +18,8 @@ export interface Rows {
 }
 
 export interface CodexOptions {
-  readonly identity: Identity
+  /** Who the server says it is. A promise only where the configuration must be read for it. */
+  readonly identity: () => Identity | Promise<Identity>
   /** Loads the engine, the rows and the validators. Begun when the first client has its answer: none of it delays a handshake. */
   readonly load: () => Promise<Rows>
   /** Adds a connection that has finished its handshake. */
@@ -66,9 +67,15 @@ export class CodexDialect implements Dialect {
     return notificationFrame('warning', { threadId: null, message })
   }
 
-  #handshake(params: unknown, session: Session): Admitted {
+  #handshake(params: unknown, session: Session): Admitted | Promise<Admitted> {
     if (session.initialized) throw new RpcError(HANDSHAKE_REFUSED, 'Already initialized')
     const shake = readHandshake(params)
+    const identity = this.#options.identity()
+    const admitted = (who: Identity): Admitted => this.#admitted(shake, session, who)
+    return identity instanceof Promise ? identity.then(admitted) : admitted(identity)
+  }
+
+  #admitted(shake: Handshake, session: Session, identity: Identity): Admitted {
     return {
       lane: null,
       handle: ({ afterReply }) => {
@@ -77,11 +84,11 @@ export class CodexDialect implements Dialect {
         session.client = shake.client
         session.experimental = shake.experimental
         session.optOut = new Set(shake.optOut)
-        session.claimedVersion = claimedVersion(shake.client, this.#options.identity.codexVersion)
+        session.claimedVersion = claimedVersion(shake.client, identity.codexVersion)
         this.#originator ??= shake.client.name
         this.#options.join(session)
         afterReply(() => this.#welcome(session))
-        return initializeResult(session, this.#originator, this.#options.identity)
+        return initializeResult(session, this.#originator, identity)
       },
     }
   }

@@ -53,7 +53,7 @@ export function toItem(item: Item): ThreadItem {
         tool: item.tool,
         arguments: item.arguments as never,
         status: item.status,
-        contentItems: item.content?.map(toContent),
+        contentItems: item.content?.map(toContent) ?? null,
         success: item.success,
         durationMs: item.durationMs,
       }

@@ -84,6 +84,5 @@ export class Desk {
     const decline = (): void =>
       this.answer(approvalId, { type: 'decline', message: 'No client is connected to answer this request.' })
     open.timer = setTimeout(decline, this.#options.unattendedMs())
-    open.timer.unref()
   }
 }

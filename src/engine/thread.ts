@@ -11,7 +11,7 @@ import type { Log } from './store/log.ts'
 import type { Entry, Header } from './store/records.ts'
 import type { Store } from './store/store.ts'
 import type { Grants, ToolSpecOfClient } from './tools/tool.ts'
-import { Turn, type TurnHost } from './turn.ts'
+import { type Task, Turn, type TurnHost, type TurnWork } from './turn.ts'
 import { TurnDiff } from './turn-diff.ts'
 import { contextOf } from './user-context.ts'
 
@@ -48,7 +48,8 @@ export interface ThreadOrigin {
 
 interface Pending {
   readonly turn: Turn
-  readonly input: TurnInput
+  /** Settings that hold from this turn on. */
+  readonly overrides: Partial<ThreadSettings> | null
 }
 
 /** One loaded conversation: its settings, its history, one running turn at most, and those that wait behind it. */
@@ -141,11 +142,24 @@ export class Thread {
    * one running waits for that to end.
    */
   startTurn(input: TurnInput): { readonly turn: TurnView; readonly begin: () => void } {
-    if (this.#closed) throw new EngineError('threadNotFound', `thread not found: ${this.id}`)
     checkLength(input.input)
     const message = this.#message(input)
-    const turn = new Turn(this.#host(), { id: newId(), message, outputSchema: input.outputSchema ?? null })
-    this.#queue.push({ turn, input })
+    const work = { type: 'agent', message, outputSchema: input.outputSchema ?? null } as const
+    return this.#enqueue(work, input.overrides ?? null)
+  }
+
+  /** Accepts a turn that runs one task instead of the agent. */
+  startTask(run: Task): { readonly turn: TurnView; readonly begin: () => void } {
+    return this.#enqueue({ type: 'task', run }, null)
+  }
+
+  #enqueue(
+    work: TurnWork,
+    overrides: Partial<ThreadSettings> | null,
+  ): { readonly turn: TurnView; readonly begin: () => void } {
+    if (this.#closed) throw new EngineError('threadNotFound', `thread not found: ${this.id}`)
+    const turn = new Turn(this.#host(), { id: newId(), work })
+    this.#queue.push({ turn, overrides })
     return { turn: turn.view(), begin: () => this.#next() }
   }
 
@@ -226,16 +240,13 @@ export class Thread {
     if (this.#turn) return
     const pending = this.#queue.shift()
     if (!pending) return this.#services.rested(this)
-    const { turn, input } = pending
+    const { turn, overrides } = pending
     this.#turn = turn
     this.#taken.add(turn.id)
-    if (input.overrides) this.change(input.overrides)
+    if (overrides) this.change(overrides)
     this.#diff.reset()
     this.#setStatus({ type: 'active', waitingOn: [] })
-    void turn.run().then(() => {
-      this.#turn = null
-      this.#next()
-    })
+    void turn.run().then(() => this.#next())
   }
 
   #drop(pending: Pending): void {
@@ -267,7 +278,10 @@ export class Thread {
       addUsage: (turnId, usage) => this.#addUsage(turnId, usage),
       ask: (ask: ApprovalAsk, signal: AbortSignal): Promise<Decision> => desk.ask(this.id, ask, signal),
       contextOf,
-      released: failed => this.#setStatus(failed ? { type: 'systemError' } : { type: 'idle' }),
+      released: failed => {
+        this.#turn = null
+        this.#setStatus(failed ? { type: 'systemError' } : { type: 'idle' })
+      },
       fileChanged: (turnId, change) => {
         this.#diff.add(change)
         emit({ type: 'turn.diff', threadId: this.id, turnId, diff: this.#diff.text(this.#settings.cwd) })

@@ -45,8 +45,24 @@ export interface Prepared {
 
 export interface TurnStart {
   readonly id: string
-  readonly message: UserMessage
-  readonly outputSchema: unknown
+  readonly work: TurnWork
+}
+
+/** What a turn does: run the agent on a message, or one task that needs no model. */
+export type TurnWork =
+  | { readonly type: 'agent'; readonly message: UserMessage; readonly outputSchema: unknown }
+  | { readonly type: 'task'; readonly run: Task }
+
+/** Resolves with why it failed, or null. What it starts it completes. */
+export type Task = (cx: TaskContext) => Promise<TurnError | null>
+
+/** What a task may do to its turn. */
+export interface TaskContext {
+  readonly turnId: string
+  readonly items: ItemRoad
+  readonly signal: AbortSignal
+  /** Shows the model something in later requests. */
+  show(entry: ContextEntry): void
 }
 
 interface OpenItem {
@@ -111,19 +127,29 @@ export class Turn implements ItemRoad {
     this.#startedAt = host.now()
     host.record({ t: 'turn', turn: this.id, startedAt: this.#startedAt })
     host.emit({ type: 'turn.started', threadId: host.threadId, turn: this.view() })
-    this.#say(this.#start.message)
+    const { work } = this.#start
     try {
-      await this.#loop()
+      if (work.type === 'agent') await this.#agent(work)
+      else await this.#task(work.run)
     } catch (error) {
       await this.#finish('failed', { message: messageOf(error), details: null, kind: 'other', status: null })
     }
   }
 
-  async #loop(): Promise<void> {
+  async #task(run: Task): Promise<void> {
+    const host = this.#host
+    const show = (entry: ContextEntry): void => host.record({ t: 'context', turn: this.id, entry })
+    const { signal } = this.#abort
+    const failed = await run({ turnId: this.id, items: this, signal, show })
+    await this.#finish(signal.aborted ? 'interrupted' : failed ? 'failed' : 'completed', signal.aborted ? null : failed)
+  }
+
+  async #agent({ message, outputSchema }: Extract<TurnWork, { type: 'agent' }>): Promise<void> {
+    this.#say(message)
     // What was asked is on the medium before a model hears of it: an accepted message is never lost.
     await this.#host.sync()
     for (;;) {
-      const step = await this.#respond()
+      const step = await this.#respond(outputSchema)
       if (this.#abort.signal.aborted) return this.#finish('interrupted', null)
       if ('failed' in step) return this.#finish('failed', step.failed)
       await runCalls(step.response.calls, step.tools, this.#callRoad())
@@ -134,8 +160,10 @@ export class Turn implements ItemRoad {
   }
 
   /** One model response, tried again as often as its provider's settings allow. */
-  async #respond(): Promise<{ response: Response; tools: readonly Tool[] } | { failed: TurnError }> {
-    const prepared = await this.#host.prepare(this.#start.outputSchema)
+  async #respond(
+    outputSchema: unknown,
+  ): Promise<{ response: Response; tools: readonly Tool[] } | { failed: TurnError }> {
+    const prepared = await this.#host.prepare(outputSchema)
     const { model, request, retries, tools } = prepared
     for (;;) {
       const response = new Response(this)
@@ -169,11 +197,7 @@ export class Turn implements ItemRoad {
     host.record({ t: 'end', turn: this.id, status, error, completedAt, durationMs })
     await this.#host.sync()
     this.#state = 'done'
-    host.emit({
-      type: 'thread.status',
-      threadId: host.threadId,
-      status: error ? { type: 'systemError' } : { type: 'idle' },
-    })
+    host.released(error !== null)
     if (error) this.#error(error, false)
     host.emit({ type: 'turn.completed', threadId: host.threadId, turn: this.view() })
   }
