@@ -28,6 +28,11 @@ export interface ChannelHandlers {
   oversized(bytes: number): void
   /** `buffered` fell back below the transport's low-water mark. */
   drain(): void
+  /**
+   * The peer will send no more but may still read: stdin ended. What was accepted can be answered; then `close`. A session
+   * without it gets `closed` instead.
+   */
+  ended?(): void
   /** The peer is gone; called exactly once, whoever closed. */
   closed(): void
 }

@@ -11,12 +11,15 @@ export class Frame {
   /** Notification or server-request method; null for a response. */
   readonly method: string | null
   readonly merge: Merge | null
+  /** Whether it is a server request: never opted out of, never a reason to close. */
+  readonly request: boolean
 
   /** `encode` gives the message's JSON text, without a line feed. */
-  constructor(encode: () => string, method: string | null = null, merge: Merge | null = null) {
+  constructor(encode: () => string, method: string | null = null, merge: Merge | null = null, request = false) {
     this.#encode = encode
     this.method = method
     this.merge = merge
+    this.request = request
   }
 
   /** UTF-8 JSON and a final LF. A WebSocket sends all but the last byte. */
