@@ -1,4 +1,4 @@
-import type { Shapes } from '../../src/protocol/codex/shape.ts'
+import type { Shape, Shapes, Struct } from '../../src/protocol/codex/shape.ts'
 import { clientMethods, otherMethods } from './methods.ts'
 import { narrowAll } from './narrow.ts'
 import { type Overrides, readOverrides } from './overrides.ts'
@@ -16,7 +16,7 @@ export function generateProtocol(): ReadonlyMap<string, string> {
   const pins = PINS.map(readPin)
   const overrides = readOverrides()
   const tables = methodTables(pins, overrides)
-  const received = both(pins, 'received', widenAll)
+  const received = markPaths(both(pins, 'received', widenAll), overrides.pathFields)
   const sent = both(pins, 'sent', narrowAll)
   const incoming = reachable(received, incomingNames(tables))
   const files = {
@@ -31,14 +31,27 @@ export function generateProtocol(): ReadonlyMap<string, string> {
 function methodTables(pins: readonly Pin[], overrides: Overrides): MethodTables {
   return {
     clientRequests: clientMethods(pins, overrides),
-    clientNotifications: otherMethods(pins, 'ClientNotification'),
-    serverNotifications: otherMethods(pins, 'ServerNotification'),
-    serverRequests: otherMethods(pins, 'ServerRequest'),
+    clientNotifications: otherMethods(pins, 'ClientNotification', overrides),
+    serverNotifications: otherMethods(pins, 'ServerNotification', overrides),
+    serverRequests: otherMethods(pins, 'ServerRequest', overrides),
   }
 }
 
 function both(pins: readonly Pin[], use: Use, merge: (first: Shapes, second: Shapes) => Shapes): Shapes {
   return pins.map(pin => readShapes(pin, use)).reduce(merge)
+}
+
+/** The shapes with `file` where a listed field (`Struct.field`) says string. */
+function markPaths(shapes: Shapes, fields: readonly string[]): Shapes {
+  const mark = (shape: Shape) => JSON.parse(JSON.stringify(shape).replace('"string"', '"file"')) as Shape
+  return JSON.parse(JSON.stringify(shapes), (_, part: Partial<Struct> | null) => {
+    const own = fields.map(field => field.split('.')).filter(([struct]) => struct === part?.struct)
+    for (const [, name = ''] of own) {
+      const shape = part?.fields?.[name]
+      if (part !== null && shape !== undefined) part = { ...part, fields: { ...part.fields, [name]: mark(shape) } }
+    }
+    return part
+  })
 }
 
 function incomingNames({ clientRequests, clientNotifications, serverRequests }: MethodTables): string[] {

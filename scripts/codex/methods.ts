@@ -27,22 +27,25 @@ export interface ClientMethod extends Method {
 export function clientMethods(pins: readonly Pin[], overrides: Overrides): ClientMethod[] {
   return methodNames(pins, 'ClientRequest').map(name => {
     const knowing = pins.filter(pin => declares(pin, 'ClientRequest', name))
-    const method = { ...merged(name, knowing, 'ClientRequest'), result: resultName(name, pins, overrides) }
+    const method = {
+      ...merged(name, knowing, { direction: 'ClientRequest', overrides }),
+      result: resultName(name, pins, overrides),
+    }
     return { ...method, spec: specOf(method, knowing) }
   })
 }
 
 /** Methods of a direction without a gate: notifications and server requests. */
-export function otherMethods(pins: readonly Pin[], direction: Exclude<Direction, 'ClientRequest'>): Method[] {
+export function otherMethods(
+  pins: readonly Pin[],
+  direction: Exclude<Direction, 'ClientRequest'>,
+  overrides: Overrides,
+): Method[] {
   return methodNames(pins, direction).map(name => {
-    const method = merged(
-      name,
-      pins.filter(pin => declares(pin, direction, name)),
-      direction,
-    )
-    return direction === 'ServerRequest'
-      ? { ...method, result: method.params?.replace(/Params$/, 'Response') ?? null }
-      : method
+    const knowing = pins.filter(pin => declares(pin, direction, name))
+    const method = merged(name, knowing, { direction, overrides })
+    if (direction !== 'ServerRequest') return method
+    return { ...method, result: method.params?.replace(/Params$/, 'Response') ?? null }
   })
 }
 
@@ -54,16 +57,20 @@ function declares({ declarations }: Pin, direction: Direction, method: string): 
   return Object.hasOwn(declarations[direction] ?? {}, method)
 }
 
-function merged(name: string, pins: readonly Pin[], direction: Direction): Method {
+function merged(
+  name: string,
+  pins: readonly Pin[],
+  { direction, overrides }: { direction: Direction; overrides: Overrides },
+): Method {
   const schemas = pins.map(({ experimental }) => methodsOf(experimental, direction))
-  const params = schemas.map(methods => paramsName(methods.get(name)))
+  const params = [overrides.params[name], ...schemas.map(methods => paramsName(methods.get(name)))]
   const names = new Set(params.filter(one => one !== undefined))
   if (names.size > 1) throw new Error(`${name} has different params in the pins`)
   return {
     name,
     pins: pins.map(({ version }) => version as PinVersion),
     params: [...names][0] ?? null,
-    untyped: !schemas.some(methods => methods.has(name)),
+    untyped: names.size === 0 && !schemas.some(methods => methods.has(name)),
     optional: schemas.some(methods => isNullable(methods.get(name) as SchemaNode | undefined)),
     result: null,
   }

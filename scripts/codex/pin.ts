@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Declarations } from './declarations.ts'
+import type { Declarations, Declared } from './declarations.ts'
+import { readOverrides } from './overrides.ts'
 import { type Bundle, nameOfRef, type Schema, type SchemaNode } from './schema.ts'
 
 /** The vendored versions, the one we answer for first. */
@@ -30,8 +31,17 @@ export function readPin(version: string): Pin {
     version,
     stable: { definitions: read('stable.schema.json') },
     experimental: { definitions: read('experimental.schema.json') },
-    declarations: read('required.json'),
+    declarations: corrected(read('required.json'), readOverrides().omittedWhenNull),
   }
+}
+
+/** The declarations with the listed fields (`Struct.field`) as ones that may be absent. */
+function corrected(declarations: Declarations, absent: readonly string[]): Declarations {
+  const correct = (type: string, declared: Declared): Declared => {
+    if (!Array.isArray(declared)) return declared
+    return declared.map((field: string) => (absent.includes(`${type}.${field}`) ? `${field}?` : field))
+  }
+  return Object.fromEntries(Object.entries(declarations).map(([type, declared]) => [type, correct(type, declared)]))
 }
 
 /** Methods of one direction with the schema of their params (undefined: none), in the order of the bundle. */

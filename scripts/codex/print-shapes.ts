@@ -3,7 +3,7 @@ import type { MethodTables } from './print-methods.ts'
 
 /** The module that `params.ts` checks with: the named shapes of all we receive, and which of them belongs to which method. */
 export function printShapes(shapes: Shapes, names: readonly string[], tables: MethodTables): string {
-  const rows = names.map(name => `  ${name}: ${JSON.stringify(shapes[name])},\n`)
+  const rows = names.map(name => `"${name}":${JSON.stringify(shapes[name])}`)
   const params = tables.clientRequests.flatMap(({ name, params, optional }) =>
     params === null ? [] : [row(name, params, optional)],
   )
@@ -12,9 +12,10 @@ export function printShapes(shapes: Shapes, names: readonly string[], tables: Me
   )
   return `import type { Shape, Shapes } from './shape.ts'
 
-/** Every named shape of what clients send. */
-export const shapes: Shapes = {
-${rows.join('')}}
+/** Every named shape of what clients send. Node reads JSON in half the time that an object literal takes. */
+export const shapes: Shapes = JSON.parse(String.raw\`{
+${rows.join(',\n')}
+}\`)
 
 /** Params of the client requests that have any. */
 export const paramsShapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([

@@ -76,6 +76,7 @@ function printPlain(shape: Primitive | `#${string}`): string {
     case 'string':
       return shape
     case 'path':
+    case 'file':
       return 'string'
     default:
       return 'number'

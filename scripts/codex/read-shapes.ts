@@ -73,7 +73,8 @@ function readPlain(schema: SchemaNode, type: string | undefined, place: Place): 
 function readObject(schema: SchemaNode, place: Place): Shape {
   if (schema.properties) return readStruct(schema, place, Array.isArray(place.declared) ? place.declared : undefined)
   const values = schema.additionalProperties
-  return values ? { dict: read(values, inside(place)) } : { struct: place.name, fields: {}, required: [] }
+  if (values) return { dict: read(values, inside(place)) }
+  return readStruct(schema, place, undefined)
 }
 
 function readStruct(schema: SchemaNode, place: Place, declared: Fields | undefined): Struct {

@@ -96,6 +96,7 @@ function widenStruct(a: Struct, b: Struct): Struct {
     ...(a.keys === b.keys ? a : open),
     fields: mergeTables(a.fields, b.fields, widen),
     required: a.required.filter(field => b.required.includes(field)),
+    ...(Object.keys(b.fields).every(field => field in a.fields) ? {} : { known: Object.keys(a.fields).length }),
   }
 }
 

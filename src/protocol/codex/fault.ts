@@ -57,7 +57,11 @@ function faultOfField(
   // A key such as `constructor` must not find what every object inherits.
   const field = Object.hasOwn(fields, key) ? fields[key] : undefined
   if (field !== undefined) return faultOf(field, part, names)
-  return keys === 'closed' ? `unknown field \`${key}\`, expected ${oneOf(Object.keys(fields))}` : null
+  return keys === 'closed' ? unknownField(key, Object.keys(fields)) : null
+}
+
+function unknownField(key: string, known: readonly string[]): string {
+  return `unknown field \`${key}\`, ${known.length === 0 ? 'there are no fields' : `expected ${oneOf(known)}`}`
 }
 
 function missingField({ required }: Struct, value: object): string | null {
@@ -67,7 +71,7 @@ function missingField({ required }: Struct, value: object): string | null {
 
 /** Codex would take an array for the fields in their order. We do not, and say what it says of a wrong one. */
 function faultOfTuple(shape: Struct, values: readonly unknown[], names: Names): string {
-  const fields = Object.values(shape.fields)
+  const fields = Object.values(shape.fields).slice(0, shape.known)
   const fault = first(values.slice(0, fields.length), (value, index) => faultOf(fields[index] ?? 'any', value, names))
   if (fault !== null) return fault
   if (values.length > fields.length)
@@ -82,14 +86,15 @@ function faultOfTagged(shape: Tagged, value: unknown, names: Names): string | nu
   if (!isObject(value)) return wrongType(value, `internally tagged enum ${shape.tagged}`)
   if (!Object.hasOwn(value, tag)) return `missing field \`${tag}\``
   const { [tag]: name, ...rest } = value
-  if (typeof name !== 'string') return wrongTag(name, Object.keys(variants).length)
+  if (typeof name !== 'string') return wrongTag(name, shape.known)
   const variant = Object.hasOwn(variants, name) ? variants[name] : undefined
   if (variant !== undefined) return faultOf(variant, rest, names)
   return takesOthers(variants) ? null : unknownVariant(name, shape)
 }
 
 function wrongTag(value: unknown, count: number): string {
-  if (Number.isInteger(value)) return `invalid value: integer \`${value}\`, expected variant index 0 <= i < ${count}`
+  if (Number.isInteger(value) && Number(value) >= 0)
+    return `invalid value: integer \`${value}\`, expected variant index 0 <= i < ${count}`
   return wrongType(value, 'variant identifier')
 }
 
@@ -134,6 +139,8 @@ function faultOfPlain(shape: Primitive, value: unknown): string | null {
       return typeof value === 'boolean' ? null : wrongType(value, 'a boolean')
     case 'string':
       return typeof value === 'string' ? null : wrongType(value, 'a string')
+    case 'file':
+      return typeof value === 'string' ? null : wrongType(value, 'path string')
     case 'path':
       return faultOfPath(value)
     case 'f64':

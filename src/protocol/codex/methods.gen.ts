@@ -232,7 +232,7 @@ export interface ServerNotifications {
   'item/autoApprovalReview/started': Sent.ItemGuardianApprovalReviewStartedNotification
   'item/autoApprovalReview/completed': Sent.ItemGuardianApprovalReviewCompletedNotification
   'item/completed': Sent.ItemCompletedNotification
-  'rawResponseItem/completed': unknown
+  'rawResponseItem/completed': Sent.RawResponseItemCompletedNotification
   'item/agentMessage/delta': Sent.AgentMessageDeltaNotification
   'item/plan/delta': Sent.PlanDeltaNotification
   'command/exec/outputDelta': Sent.CommandExecOutputDeltaNotification
@@ -289,7 +289,7 @@ export interface ServerNotifications {
   'thread/environment/connected': Sent.EnvironmentConnectionNotification
   'thread/environment/disconnected': Sent.EnvironmentConnectionNotification
   'autoApprovalReview/strictReviewRequired': Sent.StrictReviewRequiredNotification
-  'rawResponse/completed': unknown
+  'rawResponse/completed': Sent.RawResponseCompletedNotification
   'thread/search/partial': Sent.ThreadSearchPartialNotification
   'mcpServer/event/stream/notification': Sent.McpServerEventStreamNotification
   'account/gatewayOAuth/changed': Sent.GatewayOAuthChangedNotification

@@ -1,10 +1,11 @@
-/** A value without parts. Numbers are named as in Rust, because codex's texts name them so; `path` is an absolute path. */
+/** A value without parts. Numbers are named as in Rust, because codex's texts name them so; a `path` is absolute, a `file` any path. */
 export type Primitive =
   | 'any'
   | 'null'
   | 'boolean'
   | 'string'
   | 'path'
+  | 'file'
   | 'u8'
   | 'u16'
   | 'u32'
@@ -47,6 +48,8 @@ export interface Struct {
   readonly required: readonly string[]
   /** Whether other keys are refused (`closed`) or part of the type (`open`); without it they are ignored. */
   readonly keys?: 'closed' | 'open'
+  /** How many of the fields a text counts; absent: all. */
+  readonly known?: number
 }
 
 /** Objects that say in the field `tag` which variant they are. */

@@ -130,6 +130,10 @@ export type AgentMessageDisplay =
   | { readonly mode: 'hide'; readonly version: number; readonly replacement: AnswerReplacement }
   | { readonly mode: 'block'; readonly version: number; readonly reason: BlockReason }
 
+export type AgentMessageInputContent =
+  | { readonly type: 'input_text'; readonly text: string }
+  | { readonly type: 'encrypted_content'; readonly encrypted_content: string }
+
 export type AgentMessageModeration = {
   readonly moderated: boolean
   readonly display: AgentMessageDisplay | null
@@ -662,7 +666,7 @@ export type ConfigLayer = {
   readonly name: ConfigLayerSource
   readonly version: string
   readonly config: unknown
-  readonly disabledReason: string | null
+  readonly disabledReason?: string | null
 }
 
 export type ConfigLayerMetadata = {
@@ -683,7 +687,7 @@ export type ConfigLayerSource =
 export type ConfigReadResponse = {
   readonly config: Config
   readonly origins: { readonly [key: string]: ConfigLayerMetadata }
-  readonly layers: readonly ConfigLayer[] | null
+  readonly layers?: readonly ConfigLayer[] | null
 }
 
 export type ConfigRequirements = {
@@ -773,6 +777,11 @@ export type ConsumeAccountRateLimitResetCreditOutcome =
 export type ConsumeAccountRateLimitResetCreditResponse = {
   readonly outcome: ConsumeAccountRateLimitResetCreditOutcome
 }
+
+export type ContentItem =
+  | { readonly type: 'input_text'; readonly text: string }
+  | { readonly type: 'input_image'; readonly detail?: ImageDetail | null; readonly image_url: string }
+  | { readonly type: 'output_text'; readonly text: string; readonly annotations?: readonly unknown[] | null; readonly logprobs?: readonly unknown[] | null }
 
 export type ContextCompactedNotification = {
   readonly threadId: string
@@ -1107,6 +1116,15 @@ export type FsWatchResponse = {
 
 export type FsWriteFileResponse = Readonly<Record<string, never>>
 
+export type FunctionCallOutputBody =
+  | string
+  | readonly FunctionCallOutputContentItem[]
+
+export type FunctionCallOutputContentItem =
+  | { readonly type: 'input_text'; readonly text: string }
+  | { readonly type: 'input_image'; readonly detail?: ImageDetail | null; readonly image_url: string }
+  | { readonly type: 'encrypted_content'; readonly encrypted_content: string }
+
 export type FuzzyFileSearchMatchType =
   | 'file'
   | 'directory'
@@ -1427,6 +1445,10 @@ export type InstalledApp = {
   readonly callable: boolean
 }
 
+export type InternalChatMessageMetadataPassthrough = {
+  readonly turn_id?: string | null
+}
+
 export type ItemCompletedNotification = {
   readonly item: ThreadItem
   readonly threadId: string
@@ -1470,6 +1492,13 @@ export type ListMcpServerStatusResponse = {
   readonly data: readonly McpServerStatus[]
   readonly nextCursor: string | null
 }
+
+export type LocalShellAction = { readonly type: 'exec'; readonly command: readonly string[]; readonly timeout_ms: number | null; readonly working_directory: string | null; readonly env: { readonly [key: string]: string } | null; readonly user: string | null }
+
+export type LocalShellStatus =
+  | 'completed'
+  | 'in_progress'
+  | 'incomplete'
 
 export type LoginAccountResponse =
   | { readonly type: 'apiKey' }
@@ -2501,6 +2530,20 @@ export type RateLimitWindow = {
   readonly resetsAt: number | null
 }
 
+export type RawResponseCompletedNotification = {
+  readonly threadId: string
+  readonly turnId: string
+  readonly responseId: string
+  readonly usage: TokenUsageBreakdown | null
+  readonly usageMetadata: ResponseUsageMetadata | null
+}
+
+export type RawResponseItemCompletedNotification = {
+  readonly threadId: string
+  readonly turnId: string
+  readonly item: ResponseItem
+}
+
 export type RealtimeConversationVersion =
   | 'v1'
   | 'v2'
@@ -2540,6 +2583,12 @@ export type ReasoningEffortOption = {
   readonly reasoningEffort: ReasoningEffort
   readonly description: string
 }
+
+export type ReasoningItemContent =
+  | { readonly type: 'reasoning_text'; readonly text: string }
+  | { readonly type: 'text'; readonly text: string }
+
+export type ReasoningItemReasoningSummary = { readonly type: 'summary_text'; readonly text: string }
 
 export type ReasoningSummary =
   | 'auto'
@@ -2673,6 +2722,35 @@ export type ResourceTemplate = {
   readonly description?: string | null
   readonly mimeType?: string | null
 }
+
+export type ResponseItem =
+  | { readonly type: 'message'; readonly id?: string | null; readonly role: string; readonly content: readonly ContentItem[]; readonly phase?: MessagePhase | null; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null; readonly encrypted_content?: string | null; readonly status?: string | null }
+  | { readonly type: 'agent_message'; readonly id?: string | null; readonly author: string; readonly recipient: string; readonly content: readonly AgentMessageInputContent[]; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null }
+  | { readonly type: 'reasoning'; readonly id?: string | null; readonly summary: readonly ReasoningItemReasoningSummary[]; readonly content?: readonly ReasoningItemContent[] | null; readonly encrypted_content: string | null; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null }
+  | { readonly type: 'local_shell_call'; readonly id?: string | null; readonly call_id: string | null; readonly status: LocalShellStatus; readonly action: LocalShellAction; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null; readonly encrypted_content?: string | null }
+  | { readonly type: 'function_call'; readonly id?: string | null; readonly name: string; readonly namespace?: string | null; readonly arguments: string; readonly call_id: string; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null; readonly encrypted_content?: string | null; readonly status?: string | null; readonly encrypted_function_args?: readonly string[] | null }
+  | { readonly type: 'tool_search_call'; readonly id?: string | null; readonly call_id: string | null; readonly status?: string | null; readonly execution: string; readonly arguments: unknown; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null; readonly encrypted_content?: string | null }
+  | { readonly type: 'function_call_output'; readonly id?: string | null; readonly call_id: string; readonly output: FunctionCallOutputBody; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null; readonly name?: string | null; readonly namespace?: string | null }
+  | { readonly type: 'custom_tool_call'; readonly id?: string | null; readonly status?: string | null; readonly call_id: string; readonly name: string; readonly input: string; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null; readonly encrypted_content?: string | null; readonly namespace?: string | null }
+  | { readonly type: 'custom_tool_call_output'; readonly id?: string | null; readonly call_id: string; readonly name?: string | null; readonly output: FunctionCallOutputBody; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null }
+  | { readonly type: 'tool_search_output'; readonly id?: string | null; readonly call_id: string | null; readonly status: string; readonly execution: string; readonly tools: readonly unknown[]; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null }
+  | { readonly type: 'web_search_call'; readonly id?: string | null; readonly status?: string | null; readonly action?: ResponsesApiWebSearchAction | null; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null; readonly encrypted_content?: string | null }
+  | { readonly type: 'image_generation_call'; readonly id?: string | null; readonly status: string; readonly revised_prompt?: string | null; readonly result: string; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null; readonly encrypted_content?: string | null }
+  | { readonly type: 'compaction'; readonly id?: string | null; readonly encrypted_content: string; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null }
+  | { readonly type: 'compaction_trigger' }
+  | { readonly type: 'context_compaction'; readonly id?: string | null; readonly encrypted_content?: string | null; readonly internal_chat_message_metadata_passthrough?: InternalChatMessageMetadataPassthrough | null }
+  | { readonly type: 'other' }
+
+export type ResponseUsageMetadata = {
+  readonly amount: string | null
+  readonly metadata: unknown
+}
+
+export type ResponsesApiWebSearchAction =
+  | { readonly type: 'search'; readonly queries?: readonly string[] | null; readonly query?: string | null }
+  | { readonly type: 'open_page'; readonly url?: string | null }
+  | { readonly type: 'find_in_page'; readonly pattern?: string | null; readonly url?: string | null }
+  | { readonly type: 'other' }
 
 export type ReviewStartResponse = {
   readonly turn: Turn
