@@ -91,24 +91,39 @@ function present(values: { readonly [key: string]: Json | undefined }): JsonObje
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as JsonObject
 }
 
-/** Changes that a turn brings for itself and for those after it. */
-export function readTurnOverrides(params: TurnParams): SettingsChange {
+type ChangeParams = Pick<
+  TurnParams,
+  | 'model'
+  | 'cwd'
+  | 'approvalPolicy'
+  | 'sandboxPolicy'
+  | 'permissions'
+  | 'effort'
+  | 'summary'
+  | 'serviceTier'
+  | 'personality'
+  | 'collaborationMode'
+> & { readonly runtimeWorkspaceRoots?: readonly string[] | null }
+
+/** Changes of a thread's settings, whether they come alone or with a turn: they hold from then on. */
+export function readChange(params: ChangeParams): SettingsChange {
+  if (params.permissions != null && params.sandboxPolicy != null) {
+    throw new RpcError(INVALID_REQUEST, '`permissions` cannot be combined with `sandboxPolicy`')
+  }
   const mode = params.collaborationMode
   return {
-    // The mode names the same model again; an explicit field wins.
+    // The mode names model and effort again; an explicit field wins.
     model: params.model ?? mode?.settings.model ?? null,
+    effort: params.effort ?? mode?.settings.reasoning_effort ?? null,
     cwd: params.cwd ?? null,
     workspaceRoots: params.runtimeWorkspaceRoots ?? null,
     approvalPolicy: readPolicy(params.approvalPolicy),
     sandbox: params.sandboxPolicy ? readSandbox(params.sandboxPolicy) : null,
     permissions: params.permissions ?? null,
-    effort: params.effort ?? mode?.settings.reasoning_effort ?? null,
     summary: params.summary ?? null,
     serviceTier: params.serviceTier ?? null,
     personality: params.personality ?? null,
-    mode: mode
-      ? { kind: mode.mode === 'plan' ? 'plan' : 'default', instructions: mode.settings.developer_instructions ?? null }
-      : null,
+    mode: mode ? { kind: mode.mode, instructions: mode.settings.developer_instructions ?? null } : null,
   }
 }
 

@@ -18,6 +18,7 @@ import { configMethods } from './methods/config.ts'
 import { historyMethods } from './methods/history.ts'
 import { modelMethods } from './methods/model.ts'
 import { resumeMethods } from './methods/resume.ts'
+import { settingsMethods } from './methods/settings.ts'
 import { stubMethods } from './methods/stubs.ts'
 import { threadMethods } from './methods/thread.ts'
 import { turnMethods } from './methods/turn.ts'
@@ -36,11 +37,12 @@ export function methodTable({ engine, hub, home }: RowsOptions): Methods<ClientR
     ...threadMethods(engine, hub),
     ...resumeMethods(engine, hub),
     ...historyMethods(engine),
+    ...settingsMethods(engine),
     ...turnMethods(engine),
     ...modelMethods(engine),
     ...accountMethods(engine),
     ...configMethods(engine),
-    ...stubMethods(new RemoteControl(home)),
+    ...stubMethods(engine, new RemoteControl(home)),
   }
 }
 

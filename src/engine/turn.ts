@@ -81,6 +81,8 @@ export class Turn implements ItemRoad {
   readonly #abort = new AbortController()
   readonly #open = new Map<string, OpenItem>()
   readonly #steering: UserMessage[] = []
+  readonly #beside = new Set<Promise<void>>()
+  readonly #shown: ContextEntry[] = []
   #items = 0
   #startedAt: number | null = null
   #state: 'waiting' | 'running' | 'settling' | 'done' = 'waiting'
@@ -114,6 +116,20 @@ export class Turn implements ItemRoad {
   /** Hands the running turn more to read; it is taken in between two model responses. */
   steer(message: UserMessage): void {
     this.#steering.push(message)
+  }
+
+  /**
+   * Runs a task beside the agent in this turn: the turn does not end before it does, and the model gets to read what it
+   * shows before the turn is over.
+   */
+  beside(run: Task): void {
+    const show = (entry: ContextEntry): void => void this.#shown.push(entry)
+    const done = run({ turnId: this.id, items: this, signal: this.#abort.signal, show }).then(
+      () => {},
+      () => {},
+    )
+    this.#beside.add(done)
+    void done.then(() => this.#beside.delete(done))
   }
 
   interrupt(): void {
@@ -150,9 +166,11 @@ export class Turn implements ItemRoad {
     await this.#host.sync()
     for (;;) {
       const step = await this.#respond(outputSchema)
+      if ('failed' in step || this.#abort.signal.aborted) await Promise.all(this.#beside)
       if (this.#abort.signal.aborted) return this.#finish('interrupted', null)
       if ('failed' in step) return this.#finish('failed', step.failed)
       await runCalls(step.response.calls, step.tools, this.#callRoad())
+      await Promise.all(this.#beside)
       if (this.#abort.signal.aborted) return this.#finish('interrupted', null)
       const steered = this.#takeSteering()
       if (step.response.calls.length === 0 && !steered) return this.#finish('completed', null)
@@ -249,10 +267,13 @@ export class Turn implements ItemRoad {
     if (entry) this.#host.record({ t: 'context', turn: this.id, entry })
   }
 
+  /** Between two responses no call waits for its result, so this is where anything else may be shown to the model. */
   #takeSteering(): boolean {
+    const shown = this.#shown.splice(0)
+    for (const entry of shown) this.#host.record({ t: 'context', turn: this.id, entry })
     const taken = this.#steering.splice(0)
     for (const message of taken) this.#say(message)
-    return taken.length > 0
+    return taken.length + shown.length > 0
   }
 
   #usage(usage: Usage): void {

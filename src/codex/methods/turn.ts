@@ -5,7 +5,7 @@ import type { ClientRequests } from '../../protocol/codex/methods.gen.ts'
 import { INTERNAL_ERROR, RpcError } from '../../rpc/error.ts'
 import type { Methods } from '../../rpc/methods.ts'
 import type { Call } from '../../server/dialect.ts'
-import { readInput, readTurnOverrides } from '../input.ts'
+import { readChange, readInput } from '../input.ts'
 import { toTurn } from '../threads.ts'
 
 /** turn/*. None of them waits for anything: interrupts and steers must never queue behind a turn. */
@@ -16,7 +16,7 @@ export const turnMethods = (engine: Engine) =>
       handle(params, { afterReply }) {
         if (!isUuid(params.threadId)) throw new RpcError(INTERNAL_ERROR, `Thread not found: ${params.threadId}`)
         const thread = engine.threads.require(params.threadId)
-        const { changes, warning } = engine.changesOf(thread.settings, readTurnOverrides(params))
+        const { changes, warning } = engine.changesOf(thread.settings, readChange(params))
         const { turn, begin } = thread.startTurn({
           input: readInput(params.input),
           clientId: params.clientUserMessageId ?? null,
