@@ -83,9 +83,9 @@ async function writeNow(request: ConfigWrite, path: string, above: readonly Laye
     const file = readConfigFile(path)
     checkVersion(request.expectedVersion ?? null, file)
     const text = await editedText(file, edits)
-    // Another program wrote between our reading and now: what it wrote must not be lost.
-    if (fileStamp(path) !== stamp && attempt < MAX_ATTEMPTS) continue
-    if (text !== (file.text ?? '')) await replaceFile(path, text)
+    // Another program may write while we do: what it wrote must not be lost.
+    const unchanged = (): boolean => fileStamp(path) === stamp || attempt === MAX_ATTEMPTS
+    if (text !== (file.text ?? '') && !(await replaceFile(path, text, unchanged))) continue
     return written(path, text, edits, above)
   }
 }

@@ -12,8 +12,13 @@ export interface Surroundings {
   readonly timezone: string
 }
 
-/** The time zone of this machine. */
-export const localTimezone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
+/** The time zone of this machine when it was first asked for. */
+export const localTimezone = (): string => {
+  zone ??= new Intl.DateTimeFormat().resolvedOptions().timeZone
+  return zone
+}
+
+let zone: string | null = null
 
 /** The user message that says where and when a turn runs, in codex's tags. */
 export function environmentContext({ cwd, shell, now, timezone }: Surroundings): string {
@@ -99,13 +104,18 @@ const inCode = (path: string): string => `\`${oneLine(path).replaceAll('`', '\\u
 export const oneLine = (text: string): string => printable(text).replaceAll('\n', '\\n')
 
 /** XML needs only these; a folder may have any name. */
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+const escaped = (text: string): string =>
+  oneLine(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 /** `YYYY-MM-DD`; a zone nobody knows counts as UTC. */
 function dateIn(now: number, timeZone: string): string {
   try {
-    return new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(now)
+    if (dates?.timeZone !== timeZone) dates = { timeZone, format: new Intl.DateTimeFormat('en-CA', { timeZone }) }
+    return dates.format.format(now)
   } catch {
     return new Date(now).toISOString().slice(0, 10)
   }
 }
+
+/** The last formatter: making one costs more than everything else in here, and every model step asks. */
+let dates: { readonly timeZone: string; readonly format: Intl.DateTimeFormat } | null = null

@@ -15,6 +15,7 @@ import t from 'tap'
 import type { Json, JsonObject } from '../../../src/base/json.ts'
 import { versionOf } from '../../../src/engine/settings/config-file.ts'
 import type { ConfigEdit } from '../../../src/engine/settings/edits.ts'
+import { replaceFile } from '../../../src/engine/settings/replace-file.ts'
 import { parseToml } from '../../../src/engine/settings/toml.ts'
 import { editToml } from '../../../src/engine/settings/toml-edit.ts'
 import { isUnsafeKey, sameValue, valueAt, withValue } from '../../../src/engine/settings/tree.ts'
@@ -269,12 +270,15 @@ t.test('it loses nothing when many write at once', async t => {
 
 t.test('it starts over when another program writes meanwhile', async t => {
   const { home, load } = place(t, { 'home/config.toml': 'a = 1\n' })
+  const path = join(home, 'config.toml')
   const write = load().write({ edits: [edit('p.q', 1)] })
-  // The write has read the file and waits for the editing library.
-  await Promise.resolve().then(() => {})
-  writeFileSync(join(home, 'config.toml'), 'a = 1\nb = 2\n')
+  // By now the write has read the file, and has everything before it that needs the disk.
+  await Promise.resolve()
+  writeFileSync(path, 'a = 1\nb = 2\n')
   await write
   t.strictSame(load().resolve({ cwd: home }).table, { a: 1, b: 2, p: { q: 1 } })
+  t.equal(await replaceFile(path, 'lost', () => false), false)
+  t.strictSame([readdirSync(home), readFileSync(path, 'utf8').includes('lost')], [['config.toml'], false])
 })
 
 t.test('whatever is edited, the result says exactly that and keeps the comments', async () => {
