@@ -48,7 +48,7 @@ function narrowOption(a: Shape, b: Shape, pair: Pair): Shape | undefined {
 function narrowPlain(a: Shape, b: Shape): Shape | undefined {
   const texts: readonly Shape[] = ['string', 'path']
   const isText = (shape: Shape) => texts.includes(shape) || isVariants(shape)
-  if (isText(a) && isText(b)) return texts.includes(a) ? b : a
+  if (isText(a) && isText(b)) return a === 'string' || isVariants(b) ? b : a
   const isNumber = (shape: Shape) => typeof shape === 'string' && /^([iuf]\d|usize)/.test(shape)
   return isNumber(a) && isNumber(b) ? a : undefined
 }
