@@ -1,0 +1,67 @@
+import { findModel, isOpenAiName, knownModels, modelInfo } from './catalogue.ts'
+import type { CatalogueModel, ServiceTier } from './catalogue-data.ts'
+import type { ModelInfo } from './model.ts'
+import { configuredProviders, type ModelSettings } from './model-settings.ts'
+import { isReady, type ProviderConfig } from './provider.ts'
+import { type Default, pickDefault } from './resolve.ts'
+
+/** A model as a client's picker shows it. */
+export interface ListedModel {
+  /** What a client sends to choose it: its id, with the provider in front when it is not the default one's. */
+  readonly name: string
+  readonly info: ModelInfo
+  readonly isDefault: boolean
+  readonly hidden: boolean
+  readonly supportsPersonality: boolean
+  readonly speedTiers: readonly string[]
+  readonly serviceTiers: readonly ServiceTier[]
+  readonly upgrade: string | null
+}
+
+/**
+ * The models that can be chosen: the default provider's first, the configured one among them, then those of the other
+ * providers that are set up. Hidden ones are in it, marked. Every `name` resolves to the model it stands for.
+ */
+export function listModels(settings: ModelSettings, env: NodeJS.ProcessEnv): readonly ListedModel[] {
+  const usual = pickDefault(settings, env)
+  const own = idsOf(usual).map(id => listed(usual.provider, id, usual))
+  const others = configuredProviders(settings, env)
+    .filter(provider => provider.id !== usual.provider.id && isOffered(provider, usual, env))
+    .flatMap(provider => offered(provider).map(id => listed(provider, id, usual)))
+  return [...own, ...others]
+}
+
+/** The default provider's models. One configured for a model of another kind has none of OpenAI's. */
+function idsOf({ info, provider }: Default): readonly string[] {
+  const known = knownModels(provider).map(model => model.id)
+  if (known.includes(info.id)) return known
+  return provider.custom && !isOpenAiName(info.id) ? [info.id] : [info.id, ...known]
+}
+
+/** Where a person configured a provider of their own, keys that merely lie in the environment offer nothing. */
+function isOffered(provider: ProviderConfig, usual: Default, env: NodeJS.ProcessEnv): boolean {
+  return isReady(provider, env) && (provider.custom || !usual.provider.custom || provider.wire === 'offline')
+}
+
+/** What an other provider offers: OpenAI its known models, the rest the one that they run by default. */
+function offered(provider: ProviderConfig): readonly string[] {
+  if (provider.id === 'openai') return knownModels(provider).map(model => model.id)
+  return provider.defaultModel === null ? [] : [provider.defaultModel]
+}
+
+function listed(provider: ProviderConfig, id: string, usual: Default): ListedModel {
+  const known: CatalogueModel | undefined = findModel(provider, id)
+  const isOwn = provider.id === usual.provider.id
+  const isDefault = isOwn && id === usual.info.id
+  const bare = isOwn || provider.wire === 'offline' || id.startsWith(`${provider.id}/`)
+  return {
+    name: bare ? id : `${provider.id}/${id}`,
+    info: isDefault ? usual.info : modelInfo(provider, id, null),
+    isDefault,
+    hidden: !isDefault && (known?.hidden === true || provider.wire === 'offline'),
+    supportsPersonality: known?.supportsPersonality ?? false,
+    speedTiers: known?.speedTiers ?? [],
+    serviceTiers: known?.serviceTiers ?? [],
+    upgrade: known?.upgrade ?? null,
+  }
+}
