@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { Identity } from '../codex/handshake.ts'
 import { CodexDialect } from '../codex/dialect.ts'
+import type { Identity } from '../codex/handshake.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Channel } from '../rpc/channel.ts'
 import { Server } from '../server/server.ts'
@@ -18,6 +18,8 @@ export interface AppServerOptions {
   /** `key=value` arguments of `-c`, in order. */
   readonly flags: readonly string[]
   readonly profile: string | null
+  /** The user's own; the server's is stricter. */
+  readonly umask: number
 }
 
 /** Turns still running when the server goes down get this long to reach their durable end. */
@@ -108,7 +110,7 @@ export class AppServer {
   }
 
   async #load(): ReturnType<CodexLoad> {
-    const { home, cwd, env, log, flags, profile } = this.#options
+    const { home, cwd, env, log, flags, profile, umask } = this.#options
     const [{ Engine }, { createRows }, { loadSettings }, { BUILT_IN_PROVIDERS }] = await Promise.all([
       import('../engine/engine.ts'),
       import('../codex/rows.ts'),
@@ -118,7 +120,7 @@ export class AppServer {
     const { hub } = this.#server
     const settings = loadSettings({ home, cwd, env, flags, profile, providers: BUILT_IN_PROVIDERS })
     const emit: Engine['emit'] = event => hub.publish(event)
-    this.#engine ??= new Engine({ home, cwd, env, now: systemClock, settings, log, emit })
+    this.#engine ??= new Engine({ home, cwd, env, now: systemClock, settings, log, emit, umask })
     return createRows({ engine: this.#engine, hub, home, log })
   }
 }

@@ -12,7 +12,9 @@ export async function serve(command: AppServerCommand): Promise<void> {
   const log = createLogger(levelOf(command.logLevel ?? env.SKEIN_LOG))
   guard(log)
   const { flags, profile } = command
-  const server = new AppServer({ home, cwd: process.cwd(), env, log, flags, profile })
+  // Whatever the server itself makes is for its owner alone.
+  const umask = process.umask(0o077)
+  const server = new AppServer({ home, cwd: process.cwd(), env, log, flags, profile, umask })
   onSignals(server, log)
   try {
     const addresses = command.listen.length > 0 ? command.listen : ['stdio://']

@@ -3,7 +3,7 @@ import type { ThreadParams } from '../engine/engine.ts'
 import type { ApprovalPolicy, SandboxPolicy } from '../engine/events.ts'
 import type { Input } from '../engine/items.ts'
 import type { SettingsChange } from '../engine/thread-settings.ts'
-import type { ToolSpecOfClient } from '../engine/tools/tool.ts'
+import { type ClientTool, checkClientTools, clientTools } from '../engine/tools/client-tool-specs.ts'
 import type { ClientRequests } from '../protocol/codex/methods.gen.ts'
 import { INVALID_REQUEST, RpcError } from '../rpc/error.ts'
 import type { Session } from '../server/session.ts'
@@ -67,24 +67,17 @@ export function readStart(params: StartParams, session: Session): ThreadParams {
     },
     ephemeral: params.ephemeral ?? false,
     threadSource: params.threadSource ?? null,
-    clientTools: readTools(params.dynamicTools ?? []),
+    clientTools: readTools(params.dynamicTools),
     originator: session.client?.name ?? null,
     cliVersion: session.claimedVersion,
   }
 }
 
-type ToolSpecs = NonNullable<StartParams['dynamicTools']>
-
 /** Tools of a client, those in namespaces each on its own. */
-function readTools(specs: ToolSpecs): readonly ToolSpecOfClient[] {
-  return specs.flatMap(spec => {
-    if (spec.type === 'namespace') return spec.tools.map(tool => readTool(tool, spec.name))
-    return [readTool(spec, null)]
-  })
-}
-
-function readTool(spec: Extract<ToolSpecs[number], { type: 'function' }>, namespace: string | null): ToolSpecOfClient {
-  return { namespace, name: spec.name, description: spec.description, parameters: spec.inputSchema }
+function readTools(specs: StartParams['dynamicTools']): readonly ClientTool[] {
+  const wrong = checkClientTools(specs ?? [])
+  if (wrong !== null) throw new RpcError(INVALID_REQUEST, wrong)
+  return clientTools(specs ?? [])
 }
 
 function present(values: { readonly [key: string]: Json | undefined }): JsonObject {

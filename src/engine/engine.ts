@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
@@ -7,17 +8,21 @@ import { absolute } from '../base/paths.ts'
 import { Desk } from './desk.ts'
 import { EngineError } from './errors.ts'
 import type { EngineEvent, ThreadSettings } from './events.ts'
+import type { ListedModel } from './models/listing.ts'
 import { Models } from './models/models.ts'
 import { preparer } from './prepare.ts'
 import type { Settings } from './settings/config.ts'
 import { instructionsFor } from './settings/instructions.ts'
-import type { SettingsSource } from './settings/settings.ts'
+import type { Scope, SettingsSource } from './settings/settings.ts'
 import { realDisk } from './store/disk.ts'
 import { Store } from './store/store.ts'
 import type { Thread } from './thread.ts'
 import { initialSettings, type SettingsChange, settingsAfter } from './thread-settings.ts'
 import { Threads } from './threads.ts'
-import type { ToolSpecOfClient } from './tools/tool.ts'
+import type { ClientTool } from './tools/client-tool-specs.ts'
+import type { ToolHost } from './tools/host.ts'
+import { Processes } from './tools/processes.ts'
+import { Shell } from './tools/shell.ts'
 
 /** Codex unloads a thread that nobody follows and nothing happens in after this time. */
 const UNLOAD_MS = 30 * 60_000
@@ -30,6 +35,8 @@ export interface EngineOptions {
   readonly now: Clock
   readonly settings: SettingsSource
   readonly log: Logger
+  /** For files that tools and commands make: the user's, where the server's own is stricter. */
+  readonly umask: number
   /** Hears every event, synchronously. */
   readonly emit: (event: EngineEvent) => void
 }
@@ -41,7 +48,7 @@ export interface ThreadParams {
   readonly overrides: JsonObject
   readonly ephemeral: boolean
   readonly threadSource: string | null
-  readonly clientTools: readonly ToolSpecOfClient[]
+  readonly clientTools: readonly ClientTool[]
   readonly originator: string | null
   readonly cliVersion: string
 }
@@ -55,7 +62,7 @@ export class Engine {
   readonly emit: (event: EngineEvent) => void
   readonly #options: EngineOptions
   readonly #attended = new Set<string>()
-  readonly #store: Store
+  readonly host: ToolHost
 
   constructor(options: EngineOptions) {
     const { emit, now, settings, log, env } = options
@@ -68,30 +75,33 @@ export class Engine {
       changed: threadId => this.threads.loaded(threadId)?.refreshStatus(),
       unattendedMs: () => settings.server().unattendedMs,
     })
-    this.#store = new Store({ disk: realDisk, root: join(options.home, 'sessions'), now })
+    const processes = new Processes(options.umask)
+    const shell = new Shell(processes, env)
+    this.host = { processes, shell, umask: options.umask, tmpdir: env.TMPDIR || tmpdir() }
     this.threads = new Threads({
       now,
       unloadMs: UNLOAD_MS,
       attended: threadId => this.#attended.has(threadId),
       services: {
-        store: this.#store,
+        store: new Store({ disk: realDisk, root: join(options.home, 'sessions'), now }),
         now,
         desk: this.desk,
         emit,
-        prepare: preparer({ models: this.models, settings, env, now }),
+        prepare: preparer({ home: options.home, models: this.models, settings, env, now, host: this.host }),
         warn: message => log.warn(message),
       },
     })
   }
 
   /** Makes a thread; nothing of it is on disk until something is said in it. */
-  startThread(params: ThreadParams): { readonly thread: Thread; readonly warning: string | null } {
+  startThread(params: ThreadParams): { readonly thread: Thread; readonly warnings: readonly string[] } {
     const { cwd: home, now } = this.#options
     const cwd = absolute(params.cwd ?? firstExisting(params.workspaceRoots) ?? home, home)
-    const settings = this.#resolve(cwd, params.overrides)
+    const settings = this.#resolve({ cwd, overrides: params.overrides })
     const choice = this.models.choose(settings, { name: settings.model, provider: settings.modelProvider })
     const thread = this.threads.start({
       settings: initialSettings(settings, choice, { cwd, workspaceRoots: params.workspaceRoots }),
+      config: params.overrides,
       ephemeral: params.ephemeral,
       clientTools: params.clientTools,
       threadSource: params.threadSource,
@@ -100,16 +110,16 @@ export class Engine {
       gitInfo: null,
       createdAt: now(),
     })
-    return { thread, warning: choice.warning }
+    return { thread, warnings: [...settings.notices, ...(choice.warning ? [choice.warning] : [])] }
   }
 
   /** What a change would mean for a thread with these settings. */
   changesOf(
-    current: ThreadSettings,
+    thread: Thread,
     change: SettingsChange,
   ): { readonly changes: Partial<ThreadSettings>; readonly warning: string | null } {
-    const settings = this.#resolve(current.cwd, {})
-    return settingsAfter(current, change, (name, provider) => this.models.choose(settings, { name, provider }))
+    const settings = this.#resolve(thread.scope)
+    return settingsAfter(thread.settings, change, (name, provider) => this.models.choose(settings, { name, provider }))
   }
 
   /** What is wrong with the configuration right now. */
@@ -117,9 +127,20 @@ export class Engine {
     return this.settings.warnings().map(warning => ({ type: 'config.warning', warning }))
   }
 
-  /** Files whose text a thread in `cwd` gives its model as instructions. */
-  instructionSources(cwd: string): readonly string[] {
-    return instructionsFor(this.#resolve(cwd, {}), { home: this.#options.home, cwd }).sources
+  /** Files whose text a thread gives its model as instructions. */
+  instructionSources({ scope }: Thread): readonly string[] {
+    return instructionsFor(this.#resolve(scope), { home: this.#options.home, cwd: scope.cwd }).sources
+  }
+
+  /** What a picker shows, for threads that start in the server's own folder. */
+  listModels(): readonly ListedModel[] {
+    return this.models.list(this.#resolve({ cwd: this.#options.cwd }))
+  }
+
+  /** The model that runs when nobody names one, and why. */
+  defaultModel(): { readonly name: string; readonly why: string } {
+    const { info, reason } = this.models.default(this.#resolve({ cwd: this.#options.cwd }))
+    return { name: info.id, why: reason }
   }
 
   /** Names a thread, in memory or not. */
@@ -144,9 +165,9 @@ export class Engine {
     return this.threads.stop(ms)
   }
 
-  #resolve(cwd: string, overrides: JsonObject): Settings {
+  #resolve(scope: Scope): Settings {
     try {
-      return this.settings.resolve({ cwd, overrides })
+      return this.settings.resolve(scope)
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
       throw new EngineError(error.code, `failed to load configuration: ${error.message}`, error.data)

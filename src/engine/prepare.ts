@@ -7,6 +7,7 @@ import { BASE_INSTRUCTIONS, modeText, personalityText } from './settings/prompt.
 import type { SettingsSource } from './settings/settings.ts'
 import { environmentContext, localTimezone, permissionsText } from './settings/turn-context.ts'
 import type { Thread } from './thread.ts'
+import type { ToolHost } from './tools/host.ts'
 import { toolsFor } from './tools/tools.ts'
 import type { Prepared } from './turn.ts'
 
@@ -16,6 +17,7 @@ export interface PrepareOptions {
   readonly now: Clock
   readonly models: Models
   readonly settings: SettingsSource
+  readonly host: ToolHost
 }
 
 /**
@@ -26,10 +28,11 @@ export interface PrepareOptions {
 export function preparer(options: PrepareOptions): (thread: Thread, outputSchema: unknown) => Promise<Prepared> {
   return async (thread, outputSchema) => {
     const { settings } = thread
-    const config = options.settings.resolve({ cwd: settings.cwd })
+    const config = options.settings.resolve(thread.scope)
     const { model, retries } = await options.models.open(settings, config)
     thread.contextWindow = config.contextWindow ?? model.info.contextWindow
-    const tools = toolsFor({ model: model.info, settings, clientTools: thread.clientTools })
+    const command = config.features.unified_exec === false ? 'shell_command' : 'exec_command'
+    const tools = toolsFor({ host: options.host, model: model.info, clientTools: thread.clientTools, command })
     return {
       model,
       tools,

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { ApprovalAsk, Decision } from './approvals.ts'
 import type { Desk } from './desk.ts'
 import { EngineError } from './errors.ts'
@@ -10,9 +11,10 @@ import type { ContextEntry, Usage } from './models/model.ts'
 import type { Log } from './store/log.ts'
 import type { Entry, Header } from './store/records.ts'
 import type { Store } from './store/store.ts'
-import type { Grants, ToolSpecOfClient } from './tools/tool.ts'
+import type { ClientTool } from './tools/client-tool-specs.ts'
+import type { Grants } from './tools/tool.ts'
 import { type Task, Turn, type TurnHost, type TurnWork } from './turn.ts'
-import { TurnDiff } from './turn-diff.ts'
+import { diffRoot, TurnDiff } from './turn-diff.ts'
 import { contextOf } from './user-context.ts'
 
 /** Characters of text one turn may be given, as in codex. */
@@ -41,7 +43,7 @@ export interface TurnInput {
 export interface ThreadOrigin {
   readonly header: Header
   readonly ephemeral: boolean
-  readonly clientTools: readonly ToolSpecOfClient[]
+  readonly clientTools: readonly ClientTool[]
   /** Set when the thread comes from a log. */
   readonly stored?: { readonly log: Log; readonly history: History; readonly path: string }
 }
@@ -56,7 +58,7 @@ interface Pending {
 export class Thread {
   readonly id: string
   readonly ephemeral: boolean
-  readonly clientTools: readonly ToolSpecOfClient[]
+  readonly clientTools: readonly ClientTool[]
   readonly grants: Grants = { exact: new Set(), prefixes: [] }
   readonly #services: ThreadServices
   readonly #warned = new Set<string>()
@@ -69,7 +71,8 @@ export class Thread {
   readonly #queue: Pending[] = []
   #status: ThreadStatus = { type: 'idle' }
   readonly #taken = new Set<string>()
-  readonly #diff = new TurnDiff()
+  /** What the running turn has done to files; made with its first change. */
+  #diff: TurnDiff | null = null
   #closed = false
   #updatedAt: number
 
@@ -90,6 +93,11 @@ export class Thread {
 
   get settings(): ThreadSettings {
     return this.#settings
+  }
+
+  /** Where the thread works and what its start set over the configuration. */
+  get scope(): { readonly cwd: string; readonly overrides: JsonObject } {
+    return { cwd: this.#settings.cwd, overrides: this.#header.config }
   }
 
   get path(): string | null {
@@ -244,7 +252,7 @@ export class Thread {
     this.#turn = turn
     this.#taken.add(turn.id)
     if (overrides) this.change(overrides)
-    this.#diff.reset()
+    this.#diff = null
     this.#setStatus({ type: 'active', waitingOn: [] })
     void turn.run().then(() => this.#next())
   }
@@ -282,9 +290,10 @@ export class Thread {
         this.#turn = null
         this.#setStatus(failed ? { type: 'systemError' } : { type: 'idle' })
       },
-      fileChanged: (turnId, change) => {
-        this.#diff.add(change)
-        emit({ type: 'turn.diff', threadId: this.id, turnId, diff: this.#diff.text(this.#settings.cwd) })
+      fileChanged: (turnId, { path, before, after }) => {
+        this.#diff ??= new TurnDiff(diffRoot(this.#settings.cwd))
+        this.#diff.add(path, before, after)
+        emit({ type: 'turn.diff', threadId: this.id, turnId, diff: this.#diff.text() })
       },
     }
   }

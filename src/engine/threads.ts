@@ -1,16 +1,18 @@
 import type { Clock } from '../base/clock.ts'
 import { isUuid, newId } from '../base/ids.ts'
+import type { JsonObject } from '../base/json.ts'
 import { EngineError } from './errors.ts'
 import type { GitInfo, ThreadSettings, ThreadView } from './events.ts'
 import { LOG_VERSION } from './store/records.ts'
 import type { StoredThread } from './store/store.ts'
 import { Thread, type ThreadServices, viewOf } from './thread.ts'
-import type { ToolSpecOfClient } from './tools/tool.ts'
+import type { ClientTool } from './tools/client-tool-specs.ts'
 
 export interface StartThread {
   readonly settings: ThreadSettings
+  readonly config: JsonObject
   readonly ephemeral: boolean
-  readonly clientTools: readonly ToolSpecOfClient[]
+  readonly clientTools: readonly ClientTool[]
   readonly threadSource: string | null
   readonly originator: string | null
   readonly cliVersion: string
@@ -54,6 +56,7 @@ export class Threads {
       cliVersion: params.cliVersion,
       gitInfo: params.gitInfo,
       settings: params.settings,
+      config: params.config,
     }
     return this.#add(
       new Thread({ header, ephemeral: params.ephemeral, clientTools: params.clientTools }, this.#services),

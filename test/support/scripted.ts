@@ -168,6 +168,7 @@ export function startThread(
 ): ReturnType<Threads['start']> {
   return bench.threads.start({
     settings,
+    config: {},
     ephemeral: more.ephemeral ?? false,
     clientTools: [],
     threadSource: null,

@@ -54,7 +54,7 @@ function open(engine: Engine, params: Params): { readonly thread: Thread; readon
     throw new EngineError('invalidParams', `cannot resume running thread ${id} with stale path: ${why}`)
   }
   const thread = engine.threads.load(id)
-  if (!known) thread.change(engine.changesOf(thread.settings, changeIn(params)).changes)
+  if (!known) thread.change(engine.changesOf(thread, changeIn(params)).changes)
   return { thread, cold: known === undefined }
 }
 
@@ -83,7 +83,7 @@ function resumed(engine: Engine, thread: Thread, params: Params): Result {
   const page = params.initialTurnsPage
   return {
     thread: toThread(thread.view(), params.excludeTurns ? [] : turns.map(turn => toTurn(turn, 'full'))),
-    ...toSession(thread.settings, engine.instructionSources(thread.settings.cwd)),
+    ...toSession(thread.settings, engine.instructionSources(thread)),
     collaborationMode: null,
     initialTurnsPage: page ? turnsPage(turns, page) : null,
     turnsBackwardsCursor: null,

@@ -10,7 +10,7 @@ export const settingsMethods = (engine: Engine) =>
     'thread/settings/update': {
       handle(params, { afterReply }) {
         const thread = engine.threads.require(params.threadId)
-        const { changes, warning } = engine.changesOf(thread.settings, readChange(params))
+        const { changes, warning } = engine.changesOf(thread, readChange(params))
         afterReply(() => {
           thread.change(changes)
           if (warning) thread.warnOnce(warning)

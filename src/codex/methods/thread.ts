@@ -14,13 +14,13 @@ export const threadMethods = (engine: Engine, hub: Hub) =>
   ({
     'thread/start': {
       handle(params, { session, afterReply }) {
-        const { thread, warning } = engine.startThread(readStart(params, session))
+        const { thread, warnings } = engine.startThread(readStart(params, session))
         afterReply(() => {
           hub.follow(thread.id, session)
           engine.emit({ type: 'thread.started', threadId: thread.id, thread: thread.view() })
-          if (warning) thread.warnOnce(warning)
+          for (const message of warnings) thread.warnOnce(message)
         })
-        const sources = engine.instructionSources(thread.settings.cwd)
+        const sources = engine.instructionSources(thread)
         return { thread: toThread(thread.view()), ...toSession(thread.settings, sources) }
       },
     },

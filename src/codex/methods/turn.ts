@@ -16,7 +16,7 @@ export const turnMethods = (engine: Engine) =>
       handle(params, { afterReply }) {
         if (!isUuid(params.threadId)) throw new RpcError(INTERNAL_ERROR, `Thread not found: ${params.threadId}`)
         const thread = engine.threads.require(params.threadId)
-        const { changes, warning } = engine.changesOf(thread.settings, readChange(params))
+        const { changes, warning } = engine.changesOf(thread, readChange(params))
         const { turn, begin } = thread.startTurn({
           input: readInput(params.input),
           clientId: params.clientUserMessageId ?? null,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../base/json.ts'
 import type { GitInfo, ThreadSettings, ThreadUsage, TurnError, TurnStatus } from '../events.ts'
 import type { Item } from '../items.ts'
 import type { ContextEntry, Opaque } from '../models/model.ts'
@@ -22,6 +23,8 @@ export interface Header {
   readonly cliVersion: string
   readonly gitInfo: GitInfo | null
   readonly settings: ThreadSettings
+  /** What the thread's start set over the configuration, in codex's key names. */
+  readonly config: JsonObject
 }
 
 export type Entry =
