@@ -30,6 +30,7 @@ export class MockModel {
   readonly #scripted: boolean
   readonly #gates = new Map<string, Gate>()
   #answers = 0
+  #port = 0
 
   private constructor(script: readonly Step[] | null) {
     this.#steps = [...(script ?? [])]
@@ -42,11 +43,13 @@ export class MockModel {
   static async start(script: readonly Step[] | null = null): Promise<MockModel> {
     const mock = new MockModel(script)
     await new Promise<void>(resolve => mock.#server.listen(0, '127.0.0.1', resolve))
+    mock.#port = (mock.#server.address() as AddressInfo).port
     return mock
   }
 
+  /** Where it listens; still known when it is closed. */
   get port(): number {
-    return (this.#server.address() as AddressInfo).port
+    return this.#port
   }
 
   /** What a provider's `base_url` must be. */

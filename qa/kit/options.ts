@@ -17,6 +17,8 @@ export interface Options {
   readonly pins: readonly string[]
   /** Notifications of this server that say nothing about it: for judging another server than Skein. */
   readonly ignore: readonly string[]
+  /** Scenarios at a time, where a judge can do several. */
+  readonly jobs: number
   readonly server: ServerCommand
   /** Whatever stood there without a name. */
   readonly rest: readonly string[]
@@ -33,7 +35,7 @@ export function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv = pr
   const cut = argv.indexOf('--')
   const words = [...(cut < 0 ? argv : argv.slice(0, cut))]
   const flags = { full: false, keep: false }
-  const lists: Record<string, string[]> = { only: [], without: [], models: [], pins: [], ignore: [] }
+  const lists: Record<string, string[]> = { only: [], without: [], models: [], pins: [], ignore: [], jobs: [] }
   const rest: string[] = []
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
     const name = word.slice(2)
@@ -49,6 +51,7 @@ export function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv = pr
     models: backends(lists.models ?? []),
     pins: lists.pins?.length ? lists.pins : PINS,
     ignore: lists.ignore ?? [],
+    jobs: Number(lists.jobs?.at(-1) ?? 3),
     server: (cut < 0 ? serverFrom(env.SKEIN_QA_SERVER) : argv.slice(cut + 1)).map(absolute),
     rest,
   }

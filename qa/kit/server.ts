@@ -56,9 +56,8 @@ export class Server {
     return server
   }
 
-  /** A server on a unix socket in the place's own folder, once the socket is there. */
-  static async unix(options: ServerStart): Promise<Server> {
-    const socketPath = join(options.place.dir, 's', 'app.sock')
+  /** A server on a unix socket, once the socket is there. */
+  static async unix(options: ServerStart, socketPath = join(options.place.dir, 's', 'app.sock')): Promise<Server> {
     const child = launch(options, ['--listen', `unix://${socketPath}`])
     const server = new Server(child, { url: 'ws://localhost/rpc', socketPath }, stderrPath(options.place))
     child.stdout?.resume()

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { within } from './child.ts'
 import { Inbox, type Link } from './link.ts'
 
 /** A link over the standard streams of a server process. It closes when the process ends. */
@@ -9,8 +10,9 @@ export function stdioLink(child: ChildProcess): Link {
   const inbox = new Inbox()
   const lines = createInterface({ input: stdout })
   lines.on('line', line => inbox.message(line))
-  // The last lines may still be on their way when the process is already gone.
-  child.once('exit', (code, signal) => lines.once('close', () => inbox.closed(String(signal ?? code))))
+  const read = new Promise<void>(resolve => lines.once('close', resolve))
+  // The last lines may still be on their way when the process is already gone, and a child of it may hold the pipe open.
+  child.once('exit', (code, signal) => void within(500, read, null).then(() => inbox.closed(String(signal ?? code))))
   child.once('error', error => inbox.closed(error.message))
   stdin.on('error', () => {})
   return {
