@@ -1,19 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { openBackend } from './kit/backend.ts'
-import type { StartInProcess } from './kit/in-process.ts'
-import { loadInProcess } from './kit/in-process.ts'
+import { startInProcess } from './kit/in-process.ts'
 import { wanted } from './kit/options.ts'
+import { isCodex } from './kit/server.ts'
 import { runAlone, type Session } from './kit/session.ts'
 import { play } from './replay/play.ts'
 import type { Theatre } from './replay/stage.ts'
 import { readStory, type Story } from './replay/story.ts'
 
 const FOLDER = join(import.meta.dirname, 'transcripts')
-
-/** The module that can start Skein in this process; another server under test has none. */
-const IN_PROCESS = join(import.meta.dirname, '../src/cli/in-process.ts')
 
 /** Every story of `qa/transcripts`, in order of their names. */
 export function readStories(folder = FOLDER): readonly Story[] {
@@ -27,8 +23,8 @@ export async function replay(session: Session): Promise<void> {
   for (const kind of options.models) {
     const backend = await openBackend(kind)
     try {
-      const inProcess = await inProcessServer(session)
       const { server: command, ignore } = options
+      const inProcess = isCodex(options.server) ? null : startInProcess
       const theatre: Theatre = { root, command, ignore, backend, inProcess, witness }
       for (const story of readStories()) {
         if (!wanted(story.name, options.only)) continue
@@ -43,17 +39,6 @@ export async function replay(session: Session): Promise<void> {
     }
   }
   for (const transport of options.without) verdicts.note(`left out: ${transport}`)
-}
-
-/** Without it every story over memory fails and says why. */
-async function inProcessServer({ options, verdicts }: Session): Promise<StartInProcess | null> {
-  if (options.without.includes('memory')) return null
-  try {
-    return await loadInProcess(pathToFileURL(IN_PROCESS).href)
-  } catch (error) {
-    verdicts.note(`no in-process server: ${error instanceof Error ? error.message : String(error)}`)
-    return null
-  }
 }
 
 if (import.meta.filename === process.argv[1]) await runAlone(replay)

@@ -1,3 +1,4 @@
+import { silentLogger } from '../../src/base/log.ts'
 import type { Channel } from '../../src/rpc/channel.ts'
 import { Frame } from '../../src/rpc/frame.ts'
 import { Inbox, type Link } from './link.ts'
@@ -19,7 +20,6 @@ export interface InProcessOptions {
   readonly args: readonly string[]
 }
 
-/** What the module named by `--in-process` exports as `startInProcess`. */
 export type StartInProcess = (options: InProcessOptions) => Promise<InProcessServer>
 
 /** The client's end of a memory channel as a link. */
@@ -40,9 +40,20 @@ export function memoryLink(channel: Channel): Link {
   }
 }
 
-/** Loads the module that can start Skein in this process; throws with the reason when it cannot. */
-export async function loadInProcess(module: string): Promise<StartInProcess> {
-  const loaded = (await import(module)) as { startInProcess?: StartInProcess }
-  if (typeof loaded.startInProcess !== 'function') throw new Error(`${module} exports no startInProcess`)
-  return loaded.startInProcess
+/** Skein itself, from its sources, in this process. */
+export const startInProcess: StartInProcess = async ({ home, cwd, env, args }) => {
+  const [{ AppServer }, { memoryPair }] = await Promise.all([
+    import('../../src/cli/app-server.ts'),
+    import('../../src/transport/memory.ts'),
+  ])
+  const flags = args.filter((_, index) => args[index - 1] === '-c')
+  const server = new AppServer({ home, cwd, env: { ...env }, log: silentLogger, flags, profile: null, umask: 0o022 })
+  return {
+    connect() {
+      const [ours, theirs] = memoryPair()
+      server.accept(theirs)
+      return ours
+    },
+    stop: () => server.stop(),
+  }
 }

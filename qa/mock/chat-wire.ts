@@ -27,9 +27,9 @@ export async function playChat(step: Step, stage: Stage, response: ServerRespons
   for (const text of [...(step.reason ?? []), ...(step.raw ?? [])]) chunk({ reasoning_content: text })
   const words = step.say ?? step.sayThenCut ?? []
   for (const [index, content] of words.entries()) {
+    if (step.pauseMs) await sleep(step.pauseMs)
     chunk({ content })
     if (index === 0 && step.gateAfter) await stage.pass(step.gateAfter)
-    if (step.pauseMs && index < words.length - 1) await sleep(step.pauseMs)
   }
   if (step.sayThenCut) {
     await sleep(100)

@@ -12,6 +12,7 @@ export async function playResponses(step: Step, stage: Stage, response: ServerRe
   if (step.reason || step.raw) stream.reasoning(step.reason ?? [], step.raw)
   const words = step.say ?? step.sayThenCut
   if (words) await stream.message(step, words)
+  else if (step.pauseMs) await sleep(step.pauseMs)
   if (step.sayThenCut) {
     // What was said must have left before the stream dies.
     await sleep(100)
@@ -85,9 +86,9 @@ class ResponseStream {
     this.#added({ ...item, content: [] })
     for (const [index, delta] of words.entries()) {
       const at = { item_id: id, output_index: this.#output.length, content_index: 0 }
+      if (step.pauseMs) await sleep(step.pauseMs)
       this.event('response.output_text.delta', { ...at, delta })
       if (index === 0 && step.gateAfter) await this.#stage.pass(step.gateAfter)
-      if (step.pauseMs && index < words.length - 1) await sleep(step.pauseMs)
     }
     if (!step.sayThenCut) this.#done(item)
   }

@@ -28,7 +28,7 @@ export interface Step {
   readonly gate?: string
   /** Waits for `release(gateAfter)` after the first delta, or before the end when it says nothing. */
   readonly gateAfter?: string
-  /** Milliseconds between one delta of the message and the next. */
+  /** Milliseconds before every delta of the message, or before the end when it says nothing. */
   readonly pauseMs?: number
   readonly usage?: object
   /** Stays the next step for ever. */
