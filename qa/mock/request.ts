@@ -17,17 +17,22 @@ export function readCall(body: unknown): ModelCall {
   const last = entries.findLastIndex(isFromPerson)
   const after = entries.slice(last + 1)
   return {
-    text: textOf(entries[last]?.content),
+    text: own(textOf(entries[last]?.content)),
     results: after.filter(isResult).map(entry => textOf(entry.output ?? entry.content)),
     tools: list(body.tools).filter(isObject).map(toolName),
   }
 }
 
-/** Servers put context into user messages as well; it comes in angle brackets or under a heading. */
-function isFromPerson(entry: Record<string, unknown>): boolean {
-  if (entry.role !== 'user') return false
-  const text = textOf(entry.content)
-  return text !== '' && !/^(<|# AGENTS)/.test(text)
+const isFromPerson = (entry: Record<string, unknown>): boolean =>
+  entry.role === 'user' && own(textOf(entry.content)) !== ''
+
+/** Servers put context into messages of the user too, before what the person wrote: in tags, or under a heading. */
+function own(text: string): string {
+  return text
+    .replace(/^# AGENTS\.md.*$/m, '')
+    .replace(/^<([A-Za-z_]+)[^>\n]*>\n[\s\S]*?<\/\1>\s*$/gm, '')
+    .replace(/^<([A-Za-z_]+)[^>\n]*>.*<\/\1>\s*$/gm, '')
+    .trim()
 }
 
 function isResult(entry: Record<string, unknown>): boolean {
