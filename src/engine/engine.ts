@@ -21,8 +21,9 @@ import { initialSettings, type SettingsChange, settingsAfter } from './thread-se
 import { Threads } from './threads.ts'
 import type { ClientTool } from './tools/client-tool-specs.ts'
 import type { ToolHost } from './tools/host.ts'
-import { Processes } from './tools/processes.ts'
+import { Processes, stopOrphans } from './tools/processes.ts'
 import { Shell } from './tools/shell.ts'
+import { userShell } from './user-shell.ts'
 
 /** Codex unloads a thread that nobody follows and nothing happens in after this time. */
 const UNLOAD_MS = 30 * 60_000
@@ -77,6 +78,8 @@ export class Engine {
     })
     const processes = new Processes(options.umask)
     const shell = new Shell(processes, env)
+    // What a server that died left running is nobody's any more.
+    void stopOrphans()
     this.host = { processes, shell, umask: options.umask, tmpdir: env.TMPDIR || tmpdir() }
     this.threads = new Threads({
       now,
@@ -122,6 +125,12 @@ export class Engine {
     return settingsAfter(thread.settings, change, (name, provider) => this.models.choose(settings, { name, provider }))
   }
 
+  /** Runs a command that a person typed, beside the running turn or as a turn of its own. */
+  runUserCommand(thread: Thread, command: string): void {
+    const { now } = this.#options
+    thread.runTask(userShell({ command, cwd: thread.settings.cwd, host: this.host, now }))
+  }
+
   /** What is wrong with the configuration right now. */
   configWarnings(): readonly EngineEvent[] {
     return this.settings.warnings().map(warning => ({ type: 'config.warning', warning }))
@@ -161,8 +170,9 @@ export class Engine {
   }
 
   /** Interrupts every turn and waits until each has its durable end, at most `ms`. */
-  stop(ms: number): Promise<void> {
-    return this.threads.stop(ms)
+  async stop(ms: number): Promise<void> {
+    await this.threads.stop(ms)
+    await this.host.processes.close()
   }
 
   #resolve(scope: Scope): Settings {

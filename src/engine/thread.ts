@@ -161,6 +161,12 @@ export class Thread {
     return this.#enqueue({ type: 'task', run }, null)
   }
 
+  /** Runs a task beside the running turn, or as a turn of its own. */
+  runTask(run: Task): void {
+    if (this.#turn?.state === 'running') this.#turn.beside(run)
+    else this.startTask(run).begin()
+  }
+
   #enqueue(
     work: TurnWork,
     overrides: Partial<ThreadSettings> | null,
@@ -228,7 +234,8 @@ export class Thread {
 
   /** Recomputes what the thread waits on. */
   refreshStatus(): void {
-    if (this.#status.type === 'active') {
+    // A turn that is being stopped waits for nothing more.
+    if (this.#status.type === 'active' && !this.#turn?.stopping) {
       this.#setStatus({ type: 'active', waitingOn: this.#services.desk.waitingOn(this.id) })
     }
   }

@@ -85,7 +85,7 @@ export class Threads {
     checkId(id)
     const thread = this.loaded(id)
     if (thread) {
-      if (!thread.materialized) throw noLog(id)
+      if (!thread.materialized || thread.ephemeral) throw noLog(id)
       return thread
     }
     const opened = this.#services.store.open(id)

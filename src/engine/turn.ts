@@ -98,6 +98,11 @@ export class Turn implements ItemRoad {
     return this.#state
   }
 
+  /** Whether it has been interrupted and is on its way out. */
+  get stopping(): boolean {
+    return this.#abort.signal.aborted
+  }
+
   view(): TurnView {
     const open = { status: 'inProgress' as const, error: null, completedAt: null, durationMs: null }
     return { id: this.id, startedAt: this.#startedAt, items: [], ...(this.#result ?? open) }
@@ -161,7 +166,8 @@ export class Turn implements ItemRoad {
   }
 
   async #agent({ message, outputSchema }: Extract<TurnWork, { type: 'agent' }>): Promise<void> {
-    this.#say(message)
+    // A turn may be started on nothing, to go on with what is there.
+    if (message.content.length > 0) this.#say(message)
     // What was asked is on the medium before a model hears of it: an accepted message is never lost.
     await this.#host.sync()
     for (;;) {

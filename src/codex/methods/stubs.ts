@@ -25,7 +25,12 @@ export const stubMethods = (engine: Engine, remote: RemoteControl) =>
     'mcpServerStatus/list': { handle: () => ({ data: [], nextCursor: null }) },
     'experimentalFeature/list': { handle: () => ({ data: [], nextCursor: null }) },
     'remoteControl/status/read': { handle: () => remote.status() },
-    'thread/goal/get': { handle: () => ({ goal: null }) },
+    'thread/goal/get': {
+      handle({ threadId }) {
+        engine.threads.require(threadId)
+        return { goal: null }
+      },
+    },
     'account/bedrock/checkGovCloudRequirements': { handle: () => ({ isGovCloud: false, shouldWarn: false }) },
     'thread/readState/update': {
       // Nothing is kept of what has been read, so everything always has been.

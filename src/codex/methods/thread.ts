@@ -1,3 +1,4 @@
+import { isUuid } from '../../base/ids.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { EngineError } from '../../engine/errors.ts'
 import { listThreads } from '../../engine/listing.ts'
@@ -67,6 +68,7 @@ export const threadMethods = (engine: Engine, hub: Hub) =>
 
     'thread/unsubscribe': {
       handle({ threadId }, { session, afterReply }) {
+        if (!isUuid(threadId)) throw new EngineError('threadIdInvalid', threadId)
         const thread = engine.threads.loaded(threadId)
         if (!thread) return { status: 'notLoaded' as const }
         const status = hub.isFollowing(thread.id, session) ? ('unsubscribed' as const) : ('notSubscribed' as const)

@@ -1,5 +1,6 @@
 import { isUuid } from '../../base/ids.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { EngineError } from '../../engine/errors.ts'
 import type { TurnInput } from '../../engine/thread.ts'
 import type { ClientRequests } from '../../protocol/codex/methods.gen.ts'
 import { INTERNAL_ERROR, RpcError } from '../../rpc/error.ts'
@@ -8,7 +9,7 @@ import type { Call } from '../../server/dialect.ts'
 import { readChange, readInput } from '../input.ts'
 import { toTurn } from '../threads.ts'
 
-/** turn/*. None of them waits for anything: interrupts and steers must never queue behind a turn. */
+/** turn/* and the person's own commands. None of them waits for anything: interrupts and steers must never queue behind a turn. */
 export const turnMethods = (engine: Engine) =>
   ({
     'turn/start': {
@@ -37,6 +38,16 @@ export const turnMethods = (engine: Engine) =>
         const thread = engine.threads.require(params.threadId)
         const input: TurnInput = { input: readInput(params.input), clientId: params.clientUserMessageId ?? null }
         return { turnId: thread.steer(params.expectedTurnId, input) }
+      },
+    },
+
+    'thread/shellCommand': {
+      lane: 'none',
+      handle({ threadId, command }, { afterReply }) {
+        const thread = engine.threads.require(threadId)
+        if (command.trim() === '') throw new EngineError('inputEmpty', 'command must not be empty')
+        afterReply(() => engine.runUserCommand(thread, command))
+        return {}
       },
     },
 

@@ -4,6 +4,7 @@ import { InputStream, unwrapInput } from './freeform.ts'
 import type { ModelEvent, ModelFailure, ModelRequest, Usage } from './model.ts'
 import { ReasoningDetails } from './reasoning-details.ts'
 import { type Called, CallIds, ToolNames } from './tool-names.ts'
+import { WholeText } from './whole-text.ts'
 import type { Decoder, Target } from './wire.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -16,6 +17,7 @@ interface Call {
   readonly id: string
   called: Called | null
   input: InputStream | null
+  readonly whole: WholeText
   args: string
   opaque: Fields
 }
@@ -24,6 +26,7 @@ interface Call {
 interface Span {
   readonly kind: 'text' | 'reasoning'
   readonly index: number
+  readonly whole: WholeText
   text: string
 }
 
@@ -82,7 +85,7 @@ export class ChatDecoder implements Decoder {
     const choice = object(list(chunk.choices)[0])
     const delta = object(choice.delta ?? choice.message)
     this.#think(delta)
-    this.#say(contentOf(delta.content) || text(delta.refusal))
+    this.#say(contentOf(delta.content) || raw(delta.refusal))
     for (const piece of list(delta.tool_calls)) if (isPiece(object(piece))) this.#call(object(piece))
     this.#reason = filled(choice.finish_reason) ?? this.#reason
   }
@@ -93,29 +96,31 @@ export class ChatDecoder implements Decoder {
   }
 
   #think(delta: Fields): void {
-    const content = filled(delta.reasoning_content)
-    const thought = content ?? filled(delta.reasoning)
+    const content = raw(delta.reasoning_content)
+    const thought = content || raw(delta.reasoning)
     const details = list(delta.reasoning_details)
-    if (thought === null && details.length === 0) return
+    if (thought === '' && details.length === 0) return
     const span = this.#openSpan('reasoning')
     this.#details.add(details)
-    if (thought === null) return
-    this.#thoughts = content === null ? 'reasoning' : 'reasoning_content'
-    span.text += thought
-    this.#emit({ type: 'reasoning', index: span.index, part: 0, delta: thought })
+    if (thought === '') return
+    this.#thoughts = content === '' ? 'reasoning' : 'reasoning_content'
+    const shown = span.whole.push(thought)
+    span.text += shown
+    if (shown !== '') this.#emit({ type: 'reasoning', index: span.index, part: 0, delta: shown })
   }
 
-  #say(delta: string): void {
-    if (delta === '') return
+  #say(piece: string): void {
+    if (piece === '') return
     const span = this.#openSpan('text')
+    const delta = span.whole.push(piece)
     span.text += delta
-    this.#emit({ type: 'text', index: span.index, delta })
+    if (delta !== '') this.#emit({ type: 'text', index: span.index, delta })
   }
 
   #openSpan(kind: 'text' | 'reasoning'): Span {
     if (this.#span?.kind === kind) return this.#span
     this.#closeSpan()
-    this.#span = { kind, index: this.#next++, text: '' }
+    this.#span = { kind, index: this.#next++, whole: new WholeText(), text: '' }
     const item =
       kind === 'text' ? ({ type: 'text', id: null, phase: null } as const) : ({ type: 'reasoning', id: null } as const)
     this.#emit({ type: 'item.start', index: this.#span.index, item })
@@ -146,11 +151,12 @@ export class ChatDecoder implements Decoder {
 
   #call(piece: Fields): void {
     const { name, arguments: args } = object(piece.function)
-    const delta = typeof args === 'object' && args !== null ? JSON.stringify(args) : text(args)
-    const call = this.#find(piece, filled(name), delta) ?? this.#open(piece)
+    const written = typeof args === 'object' && args !== null ? JSON.stringify(args) : raw(args)
+    const call = this.#find(piece, filled(name), written) ?? this.#open(piece)
     if (filled(name) !== null && !call.called) this.#name(call, text(name))
     if (piece.extra_content !== undefined) call.opaque = { issuer: this.#issuer, extra_content: piece.extra_content }
-    if (delta === '') return
+    if (written === '') return
+    const delta = call.whole.push(written)
     call.args += delta
     if (call.called) this.#giveArgs(call, delta)
   }
@@ -181,6 +187,7 @@ export class ChatDecoder implements Decoder {
       id: this.#ids.claim(wireId),
       called: null,
       input: null,
+      whole: new WholeText(),
       args: '',
       opaque: {},
     }
@@ -223,11 +230,13 @@ function reasonOf(reason: string): 'stop' | 'length' | 'filter' {
 
 /** Content is a string, or a list of parts (Mistral). */
 const contentOf = (content: unknown): string =>
-  typeof content === 'string'
-    ? text(content)
-    : list(content)
-        .map(part => text(object(part).text))
-        .join('')
+  raw(content) ||
+  list(content)
+    .map(part => raw(object(part).text))
+    .join('')
+
+/** A string as it came: half a character at its end is mended later. */
+const raw = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 function usageOf(usage: Fields): Usage {
   const details = object(usage.prompt_tokens_details)

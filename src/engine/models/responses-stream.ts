@@ -30,7 +30,7 @@ export class ResponsesDecoder implements Decoder {
   readonly #tools: ToolNames
   readonly #ids: CallIds
   /** By the wire's output index, or by item id where that is missing. Some servers give every item index 0. */
-  readonly #open = new Map<unknown, Open>()
+  readonly #open = new Map<number | string, Open>()
   readonly #closed = new Set<string>()
   #next = 0
   #over = false
@@ -178,7 +178,7 @@ export class ResponsesDecoder implements Decoder {
     )
   }
 
-  #start(key: unknown, added: Fields): Open {
+  #start(key: number | string, added: Fields): Open {
     const before = this.#open.get(key)
     if (before) this.#close(key, before, endWithout(before))
     const item = this.#startOf(added)
@@ -222,20 +222,20 @@ export class ResponsesDecoder implements Decoder {
     return this.#tools.called(text(item.name), filled(item.namespace))
   }
 
-  #done(key: unknown, item: Fields): void {
+  #done(key: number | string, item: Fields): void {
     const [known = key, before] = this.#match(key, item)
     this.#close(known, before ?? this.#start(key, item), item)
   }
 
   /** The open item that ends as `item`. Some servers change an item's id on the way and count no indexes. */
-  #match(key: unknown, item: Fields): [key?: unknown, open?: Open] {
+  #match(key: number | string, item: Fields): [key?: number | string, open?: Open] {
     const open = this.#open.get(key)
     if (open) return isSame(open, item) ? [key, open] : []
     if (typeof key === 'number') return []
     return [...this.#open].findLast(([, other]) => isSame(other, item)) ?? []
   }
 
-  #close(key: unknown, open: Open, end: Fields): void {
+  #close(key: number | string, open: Open, end: Fields): void {
     this.#open.delete(key)
     if (open.itemId !== null) this.#closed.add(open.itemId)
     this.#emit({ type: 'item.end', index: open.index, item: this.#endOf(open, end) })
@@ -285,8 +285,12 @@ export class ResponsesDecoder implements Decoder {
 
 const TRUNCATED: ModelFailure = { kind: 'truncated', message: 'stream closed before response.completed' }
 
-const keyOf = (event: Fields): unknown =>
-  event.output_index ?? filled(event.item_id) ?? filled(object(event.item).id) ?? 0
+/** Which open item an event is about: the wire's index, else an id, else the only one there can be. */
+function keyOf(event: Fields): number | string {
+  const { output_index: index } = event
+  if (typeof index === 'number') return index
+  return filled(event.item_id) ?? filled(object(event.item).id) ?? 0
+}
 
 /** Whether the end `item` can belong to `open`: the same kind of thing and, for a call, no other call. */
 function isSame({ added }: Open, item: Fields): boolean {
