@@ -20,12 +20,18 @@ export interface PrepareOptions {
   readonly host: ToolHost
 }
 
+interface Place {
+  readonly timezone: string
+}
+
 /**
  * Makes the request for one model step of a thread. What the model is told of its surroundings is worked out each time and
  * never recorded: a resumed thread follows today's instructions, and an unchanged one sends the same bytes again, which
  * is what prompt caches want.
  */
 export function preparer(options: PrepareOptions): (thread: Thread, outputSchema: unknown) => Promise<Prepared> {
+  // Asking for it costs as much as the rest of a request.
+  const place = { ...options, timezone: localTimezone() }
   return async (thread, outputSchema) => {
     const { settings } = thread
     const config = options.settings.resolve(thread.scope)
@@ -39,7 +45,7 @@ export function preparer(options: PrepareOptions): (thread: Thread, outputSchema
       retries,
       request: {
         instructions: settings.baseInstructions ?? BASE_INSTRUCTIONS,
-        context: [...surroundings(thread, config, options), ...thread.context],
+        context: [...surroundings(thread, config, place), ...thread.context],
         tools: tools.map(tool => tool.spec),
         effort: settings.effort,
         summary: settings.summary,
@@ -52,7 +58,8 @@ export function preparer(options: PrepareOptions): (thread: Thread, outputSchema
 }
 
 /** What comes before the conversation: permissions and wishes as developer text, files and place as user text. */
-function surroundings(thread: Thread, config: Settings, { home, env, now }: PrepareOptions): readonly ContextEntry[] {
+function surroundings(thread: Thread, config: Settings, place: PrepareOptions & Place): readonly ContextEntry[] {
+  const { home, env, now, timezone } = place
   const { settings } = thread
   const developer = [
     permissionsText({ ...settings, enforced: false }),
@@ -65,7 +72,7 @@ function surroundings(thread: Thread, config: Settings, { home, env, now }: Prep
   const shell = (env.SHELL ?? 'bash').split('/').at(-1) ?? 'bash'
   const user = [
     instructionsFor(config, { home, cwd: settings.cwd }).text,
-    environmentContext({ cwd: settings.cwd, shell, now: now(), timezone: localTimezone() }),
+    environmentContext({ cwd: settings.cwd, shell, now: now(), timezone }),
   ]
   return [message('developer', developer), message('user', user)]
 }

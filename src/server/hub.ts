@@ -25,6 +25,8 @@ interface OpenQuestion {
 export class Hub {
   readonly #options: HubOptions
   readonly #sessions = new Set<Session>()
+  /** Dialects that somebody speaks right now. */
+  #dialects: readonly Dialect[] = []
   readonly #followers = new Map<string, Set<Session>>()
   readonly #kept = new Map<string, EngineEvent[]>()
   readonly #open = new Map<string, OpenQuestion>()
@@ -36,11 +38,13 @@ export class Hub {
   /** Adds a connection that has finished its handshake. */
   join(session: Session): void {
     this.#sessions.add(session)
+    this.#listDialects()
   }
 
   /** Forgets a connection that is gone. */
   leave(session: Session): void {
     this.#sessions.delete(session)
+    this.#listDialects()
     this.#options.calls.drop(session)
     for (const threadId of [...this.#followers.keys()]) this.unfollow(threadId, session)
   }
@@ -106,7 +110,7 @@ export class Hub {
   /** The road out: called by the engine for every event, synchronously. */
   publish(event: EngineEvent): void {
     if (event.type === 'approval.requested') this.#open.set(event.approvalId, { event, asked: new Map() })
-    for (const dialect of this.#dialects()) this.#deliver(event, dialect)
+    for (const dialect of this.#dialects) this.#deliver(event, dialect)
     if (event.type === 'approval.resolved') this.#close(event.approvalId)
     if (event.type === 'thread.closed') this.#followers.delete(event.threadId)
     if (isTerminal(event) && !this.hasFollowers(event.threadId)) this.#keep(event)
@@ -160,10 +164,8 @@ export class Hub {
     return dialect.project(event, ids)
   }
 
-  #dialects(): Set<Dialect> {
-    const dialects = new Set<Dialect>()
-    for (const session of this.#sessions) dialects.add(session.dialect)
-    return dialects
+  #listDialects(): void {
+    this.#dialects = [...new Set([...this.#sessions].map(session => session.dialect))]
   }
 }
 
