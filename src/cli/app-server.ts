@@ -45,6 +45,8 @@ export class AppServer {
     this.#options = options
     this.#server = new Server({
       attendance: (threadId, attended) => this.#engine?.attend(threadId, attended),
+      report: (error, method) =>
+        options.log.error(`${method ?? 'a response'} could not be encoded`, { error: String(error) }),
       answer: (approvalId, decision) => this.#engine?.desk.answer(approvalId, decision),
     })
     this.#codex = new CodexDialect({

@@ -24,7 +24,9 @@ type Effect = Partial<AppServerCommand> | string
 /** Options with a value. `--name=value` and `--name value` are the same. */
 const VALUED: Readonly<Record<string, (value: string, command: AppServerCommand) => Effect>> = {
   '--listen': (value, { listen }) => ({ listen: [...listen, value] }),
-  '--ws-auth': value => ({ wsAuth: value }),
+  // `capability-token` is codex's word for what is the default here; its file comes in an option of its own.
+  '--ws-auth': value => (value === 'capability-token' ? {} : { wsAuth: value }),
+  '--ws-token-file': value => ({ wsAuth: value }),
   '--profile': value => ({ profile: value }),
   '-p': value => ({ profile: value }),
   '--log-level': value => ({ logLevel: value }),

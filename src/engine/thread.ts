@@ -393,7 +393,13 @@ export function viewOf(
 }
 
 function checkLength(input: readonly Input[]): void {
-  const length = input.reduce((n, i) => n + (i.type === 'text' ? i.text.length : 0), 0)
+  const texts = input.flatMap(part => (part.type === 'text' ? [part.text] : []))
+  // A character beyond the basic plane is two units of a string: worth counting only near the limit.
+  if (texts.reduce((n, text) => n + text.length, 0) <= MAX_INPUT) return
+  const length = texts.reduce(
+    (n, text) => n + text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0),
+    0,
+  )
   if (length <= MAX_INPUT) return
   throw new EngineError('inputTooLarge', `Input exceeds the maximum length of ${MAX_INPUT} characters.`, {
     input_error_code: 'input_too_large',

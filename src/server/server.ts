@@ -6,15 +6,22 @@ import { Dispatch } from './dispatch.ts'
 import { Hub, type HubOptions } from './hub.ts'
 import { type Reply, type Request, Session } from './session.ts'
 
+export type ServerOptions = Omit<HubOptions, 'calls'> & {
+  /** Hears of frames that could not be encoded. */
+  readonly report: (error: unknown, method: string | null) => void
+}
+
 /** Every connection of the process, of any transport and dialect, around one hub. */
 export class Server {
   readonly hub: Hub
+  readonly #report: ServerOptions['report']
   readonly #calls = new Calls<Session>(countUp())
   readonly #lanes = new Lanes()
   readonly #sessions = new Map<Session, Dispatch>()
 
-  constructor(engine: Omit<HubOptions, 'calls'>) {
-    this.hub = new Hub({ ...engine, calls: this.#calls })
+  constructor(options: ServerOptions) {
+    this.#report = options.report
+    this.hub = new Hub({ ...options, calls: this.#calls })
   }
 
   get connections(): number {
@@ -28,6 +35,7 @@ export class Server {
   accept(channel: Channel, dialect: Dialect, ended?: () => void): Session {
     const session = new Session(channel, dialect, {
       request: (from, request) => this.#request(from, request),
+      report: this.#report,
       reply: (from, reply) => this.#reply(from, reply),
       ended: from => (ended ? ended() : from.close(1000, '')),
       closed: from => {

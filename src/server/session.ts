@@ -22,6 +22,8 @@ export type { Reply }
 export interface SessionHost {
   request(session: Session, request: Request): void
   reply(session: Session, reply: Reply): void
+  /** A frame that could not be encoded was left out: a bug of ours. */
+  report(error: unknown, method: string | null): void
   /** The peer sends no more but still reads. */
   ended(session: Session): void
   closed(session: Session): void
@@ -50,7 +52,7 @@ export class Session {
     this.transport = channel.transport
     this.#channel = channel
     this.#host = host
-    this.#outbox = new Outbox(channel)
+    this.#outbox = new Outbox(channel, { report: (error, method) => host.report(error, method) })
   }
 
   get initialized(): boolean {

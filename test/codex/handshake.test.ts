@@ -42,7 +42,7 @@ t.test('it claims the version of a pinned codex client, else the newest pin, unl
 
 /** A dialect whose rows are loaded when `ready` resolves. */
 function late(ready: Promise<void>): { readonly server: Server; readonly dialect: CodexDialect } {
-  const server = new Server({ attendance() {}, answer() {} })
+  const server = new Server({ attendance() {}, answer() {}, report() {} })
   const rows: Rows = {
     admit: ({ method, params }) => ({ lane: null, handle: () => ({ method, params }) }),
     project: () => undefined,

@@ -58,7 +58,7 @@ function say(method: string, params: unknown, audience: Announcement['audience']
 }
 
 const attended: [string, boolean][] = []
-const server = new Server({ attendance: (id, on) => void attended.push([id, on]), answer() {} })
+const server = new Server({ attendance: (id, on) => void attended.push([id, on]), answer() {}, report() {} })
 
 const at = { threadId: 'T', turnId: 'U', index: 3, at: 1 } as const
 const events: readonly EngineEvent[] = [
