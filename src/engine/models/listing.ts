@@ -38,12 +38,16 @@ function idsOf({ info, provider }: Default): readonly string[] {
   return provider.custom && !isOpenAiName(info.id) ? [info.id] : [info.id, ...known]
 }
 
-/** Where a person configured a provider of their own, keys that merely lie in the environment offer nothing. */
-function isOffered(provider: ProviderConfig, usual: Default, env: NodeJS.ProcessEnv): boolean {
-  return isReady(provider, env) && (provider.custom || !usual.provider.custom || provider.wire === 'offline')
+/**
+ * Keys that merely lie in the environment offer nothing where a person configured a provider of their own, nor beside
+ * OpenRouter, whose own names look like `provider/model`.
+ */
+function isOffered(provider: ProviderConfig, { provider: usual }: Default, env: NodeJS.ProcessEnv): boolean {
+  const alone = usual.custom || usual.id === 'openrouter'
+  return isReady(provider, env) && (provider.custom || provider.wire === 'offline' || !alone)
 }
 
-/** What an other provider offers: OpenAI its known models, the rest the one that they run by default. */
+/** What another provider offers: OpenAI its known models, the rest the one that they run by default. */
 function offered(provider: ProviderConfig): readonly string[] {
   if (provider.id === 'openai') return knownModels(provider).map(model => model.id)
   return provider.defaultModel === null ? [] : [provider.defaultModel]

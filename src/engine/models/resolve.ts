@@ -1,4 +1,5 @@
 import { findModel, isOpenAiName, modelInfo } from './catalogue.ts'
+import { OFFLINE_MODEL } from './catalogue-data.ts'
 import type { ModelInfo } from './model.ts'
 import { allProviders, configuredProviders, type ModelSettings } from './model-settings.ts'
 import { isReady, type ProviderConfig } from './provider.ts'
@@ -26,7 +27,8 @@ export interface Default extends Target {
  *    - a provider from config.toml takes any name, since only its owner knows its models (codex does the same, with a
  *      warning that it has no metadata), except OpenAI's own names when it was configured for a model of another kind:
  *      those are a client's habit; and except `other/model` when `other` stands in config.toml too;
- *    - OpenRouter takes names with a slash, OpenAI its own, other built-in providers any but OpenAI's and `other/model`.
+ *    - OpenRouter takes names with a slash (again except those of a provider in config.toml), OpenAI its own, other
+ *      built-in providers any but OpenAI's and `other/model`; `offline` is the offline model everywhere.
  * 3. Any configured provider whose models are known to include it.
  * 4. `provider/model`, split at the first slash, if that provider is configured.
  * 5. The default, `replaced`.
@@ -130,9 +132,9 @@ class Search {
   takes(provider: ProviderConfig, name: string): boolean {
     if (this.#knows(provider, name)) return true
     if (provider.wire === 'offline' || this.#refusesHabit(provider, name)) return false
+    if (name === OFFLINE_MODEL.id || this.#belongsToOther(provider, name)) return false
     if (provider.id === 'openrouter') return name.includes('/')
     if (provider.id === 'openai') return isOpenAiName(name) || name.startsWith('ft:')
-    if (this.#belongsToOther(provider, name)) return false
     return provider.custom || !isOpenAiName(name)
   }
 
@@ -149,9 +151,8 @@ class Search {
   #belongsToOther(provider: ProviderConfig, name: string): boolean {
     const other = this.configured.find(({ id }) => name.startsWith(`${id}/`))
     if (!other || other.id === provider.id) return false
-    if (provider.custom) return other.custom
-    const rest = withoutPrefix(name, other) ?? name
-    return other.custom || (other.id === 'openai' ? isOpenAiName(rest) : true)
+    if (other.custom || provider.custom || provider.id === 'openrouter') return other.custom
+    return other.id !== 'openai' || isOpenAiName(withoutPrefix(name, other) ?? name)
   }
 
   /** The model that the configuration names for `provider`. */
