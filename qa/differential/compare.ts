@@ -2,6 +2,7 @@ import { isObject } from '../../src/base/json.ts'
 import { dig } from '../kit/dig.ts'
 import { trimToPin } from './pin.ts'
 import type { Line } from './recording.ts'
+import { Requests } from './requests.ts'
 import { ABSENT, Renaming } from './unify.ts'
 
 /** Never compared: they say nothing about the conversation, or the real server loses them at random. */
@@ -30,6 +31,8 @@ export interface Divergence {
   readonly index: number
   /** JSON pointer into the message. */
   readonly at: string
+  /** The message of the golden that ours should have been. */
+  readonly message: unknown
   readonly golden: unknown
   readonly ours: unknown
 }
@@ -62,32 +65,31 @@ function diverge(
     const theirs = index < a.length ? a[index] : ABSENT
     const mine = index < b.length ? b[index] : ABSENT
     const unequal = renaming.unify(theirs, mine)
-    if (unequal) return [{ stream, index, at: unequal.at, golden: theirs, ours: mine }]
+    if (unequal) return [{ stream, index, message: theirs, ...unequal }]
   }
   return []
 }
 
 function streamsOf(lines: readonly Line[], ignored: ReadonlySet<string>): Streams {
   const streams: Streams = new Map()
-  const asked = new Map<string, string>()
-  for (const { dir, conn, msg } of lines) {
-    if (dir === 'c2s') noteRequest(asked, conn, msg)
-    const name = streamOf(dir, conn, msg, asked)
-    if (name === null || ignored.has(String(dig(msg, 'method')))) continue
+  const requests = new Requests(lines)
+  for (const line of lines) {
+    const name = streamOf(line, requests)
+    if (name === null || ignored.has(String(dig(line.msg, 'method')))) continue
     const stream = streams.get(name) ?? []
-    stream.push(trimToPin(msg))
+    stream.push(trimToPin(line.msg))
     streams.set(name, stream)
   }
   return streams
 }
 
-function streamOf(dir: Line['dir'], conn: number, msg: unknown, asked: ReadonlyMap<string, string>): string | null {
+function streamOf(line: Line, requests: Requests): string | null {
+  const { dir, conn, msg } = line
   if (dir === 'c2s' || !isObject(msg)) return null
   if (dir !== 's2c') return 'closed' in msg ? null : 'events'
   const { method, id } = msg
   if (typeof method !== 'string') {
-    const key = `${conn} ${JSON.stringify(id)}`
-    return `connection ${conn}, answer to ${asked.get(key) ?? '?'} (id ${JSON.stringify(id)})`
+    return `connection ${conn}, answer to ${requests.methodOf(line) ?? '?'} (id ${JSON.stringify(id)})`
   }
   if (IGNORED.has(method)) return null
   if (floats(method, msg)) return `connection ${conn}, at no fixed place`
@@ -98,15 +100,6 @@ function streamOf(dir: Line['dir'], conn: number, msg: unknown, asked: ReadonlyM
 const floats = (method: string, msg: unknown): boolean =>
   method === 'command/exec/outputDelta' ||
   (method === 'item/completed' && dig(msg, 'params.item.type') === 'commandExecution')
-
-/** Remembers what each id asked for; raw text may hold a request too. */
-function noteRequest(asked: Map<string, string>, conn: number, msg: unknown): void {
-  const raw = dig(msg, '__raw')
-  const message = typeof raw === 'string' ? parse(raw) : msg
-  if (isObject(message) && typeof message.method === 'string') {
-    asked.set(`${conn} ${JSON.stringify(message.id)}`, message.method)
-  }
-}
 
 /** Sorted by content, whatever the placeholders are called. */
 function sorted(messages: readonly unknown[]): readonly unknown[] {
@@ -119,12 +112,4 @@ function sortKeys(value: unknown): unknown {
   if (!isObject(value)) return value
   const keys = Object.keys(value).sort()
   return Object.fromEntries(keys.map(key => [key, sortKeys(value[key])]))
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -3,6 +3,7 @@ import { isObject } from '../../src/base/json.ts'
 import { dig } from '../kit/dig.ts'
 import { wanted } from '../kit/options.ts'
 import type { Line } from './recording.ts'
+import { Requests } from './requests.ts'
 
 /** One way in which we mean to differ from the real codex (qa/differences.json; the format is in qa/README.md). */
 export interface Difference {
@@ -18,7 +19,10 @@ export interface Difference {
   readonly pointer?: string
   /** What must stand there in the golden; strings may hold `*`. */
   readonly golden?: unknown
-  /** What we say instead; `{method}` in a string becomes the method. With `insert`, a message or a list of them. */
+  /**
+   * What we say instead; `{method}` in a string becomes the method, and a whole answer keeps its id. With `insert`, a message
+   * or a list of them.
+   */
   readonly ours?: unknown
   /** We do not send this at all. */
   readonly absent?: true
@@ -71,16 +75,15 @@ export function rewrite(lines: readonly Line[], differences: readonly Difference
 
 /** The same list when the entry had nothing to do. */
 function applyOne(lines: readonly Line[], difference: Difference): readonly Line[] {
-  const asked = new Map<string, string>()
+  const requests = new Requests(lines)
   let fitting = 0
   let changed = false
   const made = lines.flatMap(line => {
-    const { dir, conn, msg } = line
-    if (dir === 'c2s') asked.set(`${conn} ${JSON.stringify(dig(msg, 'id'))}`, String(dig(msg, 'method')))
-    if (!fits(line, difference, asked)) return [line]
+    const method = line.dir === 's2c' ? (requests.methodOf(line) ?? '') : line.dir
+    if (!fits(line, method, difference)) return [line]
     fitting += 1
     if (difference.nth !== undefined && difference.nth !== fitting - 1) return [line]
-    const replaced = replace(line, difference)
+    const replaced = replace(line, { ...difference, method })
     if (replaced === null) return [line]
     changed = true
     return replaced
@@ -88,11 +91,9 @@ function applyOne(lines: readonly Line[], difference: Difference): readonly Line
   return changed ? made : lines
 }
 
-function fits(line: Line, { method, match }: Difference, asked: ReadonlyMap<string, string>): boolean {
-  const { dir, conn, msg } = line
+function fits({ dir, msg }: Line, own: string, { method, match }: Difference): boolean {
   if (dir === 'c2s') return false
-  const own = dir === 's2c' ? (dig(msg, 'method') ?? asked.get(`${conn} ${JSON.stringify(dig(msg, 'id'))}`)) : dir
-  const isMeant = method.endsWith('*') ? String(own).startsWith(method.slice(0, -1)) : own === method
+  const isMeant = method.endsWith('*') ? own.startsWith(method.slice(0, -1)) : own === method
   return isMeant && (match === undefined || contains(msg, match))
 }
 
@@ -104,10 +105,16 @@ function replace(line: Line, difference: Difference): readonly Line[] | null {
     const extra = messages.map(msg => ({ ...line, msg }))
     return insert === 'before' ? [...extra, line] : [line, ...extra]
   }
-  if (pointer === '') return absent ? [] : [{ ...line, msg: instead(line.msg, difference) }]
+  if (pointer === '') return absent ? [] : [{ ...line, msg: withId(instead(line.msg, difference), line.msg) }]
   const state = { changed: false }
   const msg = at(line.msg, pointer.slice(1).split('/').map(unescapeKey), difference, state)
   return state.changed ? [{ ...line, msg }] : null
+}
+
+/** An answer that we give instead keeps the id of the golden's. */
+function withId(ours: unknown, golden: unknown): unknown {
+  const id = dig(golden, 'id')
+  return isObject(ours) && id !== undefined && !('id' in ours) ? { ...ours, id } : ours
 }
 
 const unescapeKey = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~')

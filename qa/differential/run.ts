@@ -28,7 +28,9 @@ export async function differential(session: Session): Promise<void> {
   await atOnce(options.jobs, chosen, async scenario => {
     const differences = all.filter(entry => concerns(entry, scenario.name))
     await verdicts.check(`differential ${scenario.name}`, async () => {
-      for (const entry of await judge(scenario, differences, session)) idle.delete(entry)
+      const golden = rewrite(readRecording(join(GOLDENS, `${scenario.name}.jsonl`)), differences)
+      for (const entry of golden.used) idle.delete(entry)
+      await judge(scenario, golden.lines, session)
     })
   })
   const judged = (entry: Difference): boolean =>
@@ -47,20 +49,13 @@ async function atOnce<T>(jobs: number, entries: readonly T[], work: (entry: T) =
   await Promise.all(Array.from({ length: jobs }, worker))
 }
 
-/** Plays one scenario; throws when it differs, and gives the differences that had something to do. */
-async function judge(
-  scenario: Scenario,
-  differences: readonly Difference[],
-  session: Session,
-): Promise<Iterable<Difference>> {
-  const golden = rewrite(readRecording(join(GOLDENS, `${scenario.name}.jsonl`)), differences)
+/** Plays one scenario; throws when it differs from its golden. */
+async function judge(scenario: Scenario, golden: readonly Line[], session: Session): Promise<void> {
   const { ours, failure } = await record(scenario, session)
-  const divergences = compare(golden.lines, ours, new Set(session.options.ignore))
+  const divergences = compare(golden, ours, new Set(session.options.ignore))
   if (failure !== null) throw new Error([failure, ...divergences.map(describe)].join('\n'))
-  if (divergences.length > 0) {
-    throw new Error([`${divergences.length} streams differ`, ...divergences.map(describe)].join('\n'))
-  }
-  return golden.used
+  if (divergences.length === 0) return
+  throw new Error([`${divergences.length} streams differ`, ...divergences.map(describe)].join('\n'))
 }
 
 /** Plays a scenario and gives what passed; a failure of the script itself is told beside it. */
@@ -97,14 +92,16 @@ function namesOf(only: readonly string[]): readonly string[] {
   return only.flatMap(word => (word.startsWith('issue:') ? (required[word.slice(6)] ?? []) : [word]))
 }
 
-function describe({ stream, index, at, golden, ours }: Divergence): string {
-  return `${stream} #${index} at ${at || '/'}\n  golden ${show(golden)}\n  ours   ${show(ours)}`
+function describe({ stream, index, at, message, golden, ours }: Divergence): string {
+  const where = `${stream} #${index} at ${at || 'the top'}`
+  const whole = at === '' ? '' : `\n  in     ${show(message, 200)}`
+  return `${where}\n  golden ${show(golden, 500)}\n  ours   ${show(ours, 500)}${whole}`
 }
 
-function show(value: unknown): string {
+function show(value: unknown, length: number): string {
   if (value === ABSENT) return '(nothing)'
   const text = JSON.stringify(value) ?? ''
-  return text.length > 700 ? `${text.slice(0, 700)}...` : text
+  return text.length > length ? `${text.slice(0, length)}...` : text
 }
 
 if (!existsSync(GOLDENS)) throw new Error('qa/goldens is not there')

@@ -16,6 +16,9 @@ import type { Line } from './recording.ts'
 import { configToml, type Scenario, text } from './scenario.ts'
 import { type Message, Talker } from './talker.ts'
 
+/** The goldens are of this version; what a server claims by default is its own business. */
+const ENV = { SKEIN_CODEX_VERSION: '0.142.5' }
+
 /** How a turn that a scenario waited for went. */
 export interface Turn {
   readonly turnId: string
@@ -75,14 +78,14 @@ export class Stage {
 
   /** A new server process and the one connection to it. */
   async stdio(): Promise<Talker> {
-    const server = Server.stdio({ command: this.#command, place: this.place, args: this.#args })
+    const server = Server.stdio({ command: this.#command, place: this.place, args: this.#args, env: ENV })
     this.#servers.push(server)
     return this.#talk(await server.connect())
   }
 
   /** Starts the ws listener that `ws`, `http` and `rejected` speak to. */
   async listen(auth?: readonly string[]): Promise<void> {
-    const start = { command: this.#command, place: this.place, args: this.#args }
+    const start = { command: this.#command, place: this.place, args: this.#args, env: ENV }
     const open = isCodex(this.#command) ? [] : ['--ws-auth', 'off']
     this.#listening = await Server.ws(start, auth ?? open)
     this.#servers.push(this.#listening)
@@ -98,7 +101,7 @@ export class Stage {
   /** Starts a listener on a unix socket and gives its path. */
   async listenUnix(): Promise<string> {
     const socketPath = join(this.place.dir, 's.sock')
-    const start = { command: this.#command, place: this.place, args: this.#args }
+    const start = { command: this.#command, place: this.place, args: this.#args, env: ENV }
     this.#listening = await Server.unix(start, socketPath)
     this.#servers.push(this.#listening)
     return socketPath

@@ -24,6 +24,7 @@ export const ANY = '<ANY>'
 export class Renaming {
   readonly #forth = new Map<string, string>()
   readonly #back = new Map<string, string>()
+  readonly #backFromIds = new Map<string, string>()
 
   /** Compares two values under this renaming and adds to it; gives where they differ, or null. */
   unify(golden: unknown, ours: unknown, at = ''): Unequal | null {
@@ -69,11 +70,13 @@ export class Renaming {
 
   #names(golden: string, ours: string): boolean {
     if (!NUMBERED.test(golden)) return golden === ours
+    // An id that we mean to keep where the golden numbers anew stands for one that has a name already.
+    const back = golden.startsWith('<ID:') ? this.#backFromIds : this.#back
     const known = this.#forth.get(golden)
-    const owner = this.#back.get(ours)
+    const owner = back.get(ours)
     if (known === undefined && owner === undefined) {
       this.#forth.set(golden, ours)
-      this.#back.set(ours, golden)
+      back.set(ours, golden)
       return true
     }
     return known === ours && owner === golden
