@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { modelInfo } from '../../../src/engine/models/catalogue.ts'
 import { OFFLINE_MODEL } from '../../../src/engine/models/catalogue-data.ts'
 import type { ContextEntry, ModelEvent, ModelRequest } from '../../../src/engine/models/model.ts'
 import { OfflineModel } from '../../../src/engine/models/offline.ts'
+import { readScript } from '../../../src/engine/models/offline-script.ts'
 import { PRESETS } from '../../../src/engine/models/provider.ts'
 import { call, deltas, developer, ended, request, result, user } from './support.ts'
 
@@ -328,4 +331,21 @@ t.test('it lets others run while it streams very much', async t => {
   running = false
   t.equal(events.filter(event => event.type === 'text').length, 20_000)
   t.ok(breaths >= 90, 'one breath each 200 deltas')
+})
+
+t.test('it does what its documentation shows', async t => {
+  const docs = readFileSync(join(import.meta.dirname, '../../../docs/offline-model.md'), 'utf8')
+  const examples = [...docs.matchAll(/^```text\n([\s\S]*?)^```/gm)].map(match => match[1] ?? '')
+  const names = [...docs.matchAll(/^### `([a-z-]+):/gm)].map(match => match[1] ?? '')
+  t.equal(names.length, 14)
+  for (const name of names)
+    t.ok(
+      examples.some(example => new RegExp(`^(and )?${name}:`, 'm').test(example)),
+      `an example of ${name}`,
+    )
+  for (const example of examples) t.match(readScript(example), [{}], example)
+  t.strictSame(await turn(examples[0] ?? ''), [
+    ['reasoning', 'Let me see what is here.', 'exec_command {"cmd":"ls"}'],
+    ['That is all there is.'],
+  ])
 })
