@@ -1,7 +1,12 @@
 import type { ConfigWritten } from '../engine/settings/edits.ts'
 import type { LayerSource } from '../engine/settings/layers.ts'
-import type { ConfigRead } from '../engine/settings/read.ts'
-import type { ConfigLayerSource, ConfigReadResponse, ConfigWriteResponse } from '../protocol/codex/types.gen.ts'
+import type { ConfigRead, LayerView } from '../engine/settings/read.ts'
+import type {
+  ConfigLayer,
+  ConfigLayerSource,
+  ConfigReadResponse,
+  ConfigWriteResponse,
+} from '../protocol/codex/types.gen.ts'
 
 /** Where a setting comes from, in codex's words. */
 function toSource(source: LayerSource): ConfigLayerSource {
@@ -27,11 +32,14 @@ export function toConfigRead(read: ConfigRead): ConfigReadResponse {
     // The keys are codex's own; what a client may rely on is filled in by the reader.
     config: read.config as unknown as ConfigReadResponse['config'],
     origins: Object.fromEntries(origins),
-    layers:
-      read.layers?.map(({ source, version, config, disabledReason }) => {
-        return { name: toSource(source), version, config, disabledReason }
-      }) ?? null,
+    // Codex leaves out what was not asked for, here and in a layer.
+    ...(read.layers ? { layers: read.layers.map(toLayer) } : {}),
   }
+}
+
+function toLayer({ source, version, config, disabledReason }: LayerView): ConfigLayer {
+  const layer = { name: toSource(source), version, config }
+  return disabledReason === null ? layer : { ...layer, disabledReason }
 }
 
 export function toConfigWrite({ status, version, filePath, overriddenMetadata }: ConfigWritten): ConfigWriteResponse {
