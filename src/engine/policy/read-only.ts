@@ -79,6 +79,13 @@ const RULES: Readonly<Record<string, Rule>> = {
   false: { operands: [0, 0] },
   pwd: { flags: 'LP', operands: [0, 0] },
   echo: { flags: 'n', paths: none, check: taken => !hasEscape(taken) },
+  printf: {
+    operands: [1],
+    paths: none,
+    // A format of plain words, `%s`, `%d` and line ends: nothing that a terminal could take for an order.
+    check: ({ operands: [format = '', ...rest], ...taken }) =>
+      /^([^%\\]|%[%ds]|\\[nt])*$/.test(format) && !hasEscape({ ...taken, operands: rest }),
+  },
   which: { flags: 'a', operands: [1], paths: none },
   type: { flags: 'atpP', operands: [1], paths: none },
   whoami: { operands: [0, 0] },

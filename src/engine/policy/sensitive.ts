@@ -10,7 +10,10 @@ const SECRETS: readonly RegExp[] = [
   /^(auth|credentials?|secrets?|tokens?|passwords?)\.(json|ya?ml|toml|ini|txt|env|cfg|conf)$/i,
 ]
 
-/** Whether reading this path may give away what nobody meant to show: credentials, other processes, devices. */
+/**
+ * Whether reading this path may give away what nobody meant to show: credentials, other processes, devices. By its name
+ * only: a link is not followed.
+ */
 export function isSensitive(path: string): boolean {
   if (path === '/dev/null') return false
   if (/^\/+(proc|sys|dev|run)(\/|$)/.test(normalised(path))) return true

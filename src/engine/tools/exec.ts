@@ -103,8 +103,8 @@ class CommandRun {
     if (cx.signal.aborted) return { type: 'aborted', ms: 0 }
     const trouble = this.#trouble()
     if (trouble !== null || this.#shell === null) return this.#failToStart(trouble ?? 'no such shell')
-    const env = await this.#host.shell.environment(this.#request.login)
-    if (cx.signal.aborted) return { type: 'aborted', ms: 0 }
+    const env = await this.#environment()
+    if (env === null) return { type: 'aborted', ms: 0 }
     const verdict = this.#decide(env)
     if (verdict === 'run') return this.#start(this.#shell, env, false)
     cx.startItem(this.#item)
@@ -123,6 +123,15 @@ class CommandRun {
     } catch (error) {
       return osErrorText(error)
     }
+  }
+
+  /** The first command of a server may have to wait for start-up files; null when the turn is interrupted meanwhile. */
+  async #environment(): Promise<NodeJS.ProcessEnv | null> {
+    const over = new AbortController()
+    const env = this.#host.shell.environment(this.#request.login)
+    const first = await Promise.race([env, interrupted(this.#cx.signal, over.signal)])
+    over.abort()
+    return first === 'interrupt' || this.#cx.signal.aborted ? null : first
   }
 
   #classified(): Classified {

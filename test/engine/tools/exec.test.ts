@@ -384,6 +384,19 @@ t.test('an interrupt', async t => {
     t.equal(said.length, seen, 'nothing comes after')
   })
 
+  t.test('does not wait for start-up files that hang', async t => {
+    const home = t.testdir({ '.bash_profile': 'sleep 7601' })
+    const hanging = { ...host, shell: new Shell(processes, { ...env, HOME: home }, 5_000) }
+    const { cx, said, abort } = fakeTurn({ cwd: home })
+    const running = execCommand(hanging).run(call('exec_command', { cmd: 'touch a' }), cx)
+    await sleep(20)
+    abort.abort()
+    t.match(textOf(await running), /aborted by user/)
+    t.same(said, [])
+    await processes.stopOwner('login')
+    t.notOk(existsSync(join(home, 'a')))
+  })
+
   t.test('before the start, or with the answer, runs nothing', async t => {
     const cwd = t.testdir()
     const early = fakeTurn({ cwd })
