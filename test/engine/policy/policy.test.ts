@@ -370,9 +370,9 @@ t.test('whatever a command line is made into, a shell runs what was understood',
         t.same(ran[0]?.slice(0, prefix.length), prefix, command)
       } else for (const [name] of ran) t.ok(['ls', 'cat', 'grep', 'head'].includes(name ?? ''), command)
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_000 },
   )
-  t.ok(understood > 20, 'some are understood')
+  t.ok(understood > 10, 'some are understood')
 })
 
 t.test('the decision', async t => {
