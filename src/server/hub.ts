@@ -6,6 +6,8 @@ import type { Session } from './session.ts'
 
 /** Terminal events kept per thread while nobody listens. */
 const MAX_KEPT = 100
+/** Threads of which such events are kept; beyond, those of the thread that has waited longest are forgotten: its history has them. */
+const MAX_KEPT_THREADS = 10_000
 
 export interface HubOptions {
   readonly calls: Calls<Session>
@@ -157,6 +159,8 @@ export class Hub {
     kept.push(event)
     if (kept.length > MAX_KEPT) kept.shift()
     this.#kept.set(event.threadId, kept)
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > MAX_KEPT_THREADS && oldest !== undefined) this.#kept.delete(oldest)
   }
 
   #project(event: EngineEvent, dialect: Dialect): Outgoing | undefined {
