@@ -5,6 +5,7 @@ import { agentFor, dropIdle } from './agents.ts'
 import { EventReader } from './event-reader.ts'
 import { refused } from './failures.ts'
 import type { ModelFailure } from './model.ts'
+import { pump } from './pump.ts'
 
 /** One POST whose answer is a stream of server-sent events. */
 export interface Post {
@@ -103,10 +104,10 @@ class Exchange {
     const { idleTimeoutMs } = this.#post
     this.#wait(idleTimeoutMs, 'idle timeout waiting for SSE')
     const reader = new EventReader(data => !this.#over && this.#give(data))
-    const read = (chunk: string): void => {
+    const read = (text: string): void => {
       if (this.#over) return
       try {
-        if (reader.feed(chunk)) this.#timer?.refresh()
+        if (reader.feed(text)) this.#timer?.refresh()
         if (reader.problem) this.#fail({ kind: 'tooLarge', message: reader.problem })
       } catch (error) {
         this.#close()
@@ -114,14 +115,11 @@ class Exchange {
         this.#hooks.reject(error)
       }
     }
-    answer.setEncoding('utf8')
-    answer.on('data', read)
-    answer.on('end', () => {
+    pump(answer, read, cut => {
+      if (cut) return this.#fail(CUT)
       read('\n\n') // completes a last event that has no blank line after it
       this.#end(null)
     })
-    answer.on('error', () => this.#fail(CUT))
-    answer.on('close', () => this.#fail(CUT))
   }
 
   #give(data: string): void {

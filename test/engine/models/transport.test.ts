@@ -366,6 +366,35 @@ t.test('it rejects when the reader of its events throws', async t => {
   )
 })
 
+t.test('it lets others run while a burst comes in', async t => {
+  const events = 200
+  const { url } = await serve(t, (_, response) => {
+    stream(response, `data: ${'x'.repeat(4000)}\n\n`.repeat(events))
+    response.end()
+  })
+  let run = 0
+  let longest = 0
+  let seen = 0
+  let going = true
+  const breathe = (): void => {
+    run = 0
+    if (going) setImmediate(breathe)
+  }
+  breathe()
+  const slow = (): boolean => {
+    const until = performance.now() + 1
+    while (performance.now() < until);
+    seen++
+    longest = Math.max(longest, ++run)
+    return false
+  }
+  const request: Post = { url, headers: {}, body: '{}', headerTimeoutMs: 5_000, idleTimeoutMs: 5_000, env: {} }
+  t.equal(await post(request, slow, new AbortController().signal), null)
+  going = false
+  t.equal(seen, events)
+  t.ok(longest <= 30, `${longest} events of a millisecond each in one turn of the event loop`)
+})
+
 t.test('it refuses an event that is too large before it is parsed', async t => {
   const { url } = await serve(t, (_, response) => {
     stream(response, 'data: 1\n\n', 'data: ')
