@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import type { Engine } from '../../src/engine/engine.ts'
-import { methodTable } from '../../src/codex/rows.ts'
 import { silentLogger } from '../../src/base/log.ts'
+import { methodTable } from '../../src/codex/rows.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import { clientRequests } from '../../src/protocol/codex/methods.gen.ts'
 import { Server } from '../../src/server/server.ts'
 
