@@ -9,7 +9,7 @@ import type { Announcement, CallIds, Outgoing } from '../server/dialect.ts'
 import { toQuestion } from './approvals.ts'
 import { toTurnError } from './errors.ts'
 import { toItem } from './items.ts'
-import { toSettings, toStatus, toThread, toTurn } from './threads.ts'
+import { toGoal, toSettings, toStatus, toThread, toTurn } from './threads.ts'
 
 type Method = keyof ServerNotifications
 
@@ -24,6 +24,23 @@ export function project(event: EngineEvent, calls: CallIds): Outgoing | undefine
       return everyone('thread/closed', { threadId: event.threadId })
     case 'thread.named':
       return everyone('thread/name/updated', { threadId: event.threadId, threadName: event.name })
+    case 'thread.archived':
+      return everyone('thread/archived', { threadId: event.threadId })
+    case 'thread.unarchived':
+      return everyone('thread/unarchived', { threadId: event.threadId })
+    case 'thread.deleted':
+      return everyone('thread/deleted', { threadId: event.threadId })
+    case 'thread.reverted':
+      return followers('thread/reverted', { threadId: event.threadId })
+    case 'thread.goal': {
+      const { threadId, turnId, goal } = event
+      if (goal === null) return everyone('thread/goal/cleared', { threadId })
+      return everyone('thread/goal/updated', { threadId, turnId, goal: toGoal(threadId, goal) })
+    }
+    case 'thread.queue':
+      return followers('thread/queue/changed', { threadId: event.threadId })
+    case 'thread.read':
+      return everyone('thread/readState/changed', { threadId: event.threadId, readState: event.readState })
     case 'thread.settings':
       return followers('thread/settings/updated', {
         threadId: event.threadId,

@@ -1,6 +1,7 @@
 import { seconds } from '../base/clock.ts'
 import type {
   SandboxPolicy as EngineSandbox,
+  Goal,
   ThreadSettings,
   ThreadStatus,
   ThreadView,
@@ -9,6 +10,7 @@ import type {
 import type {
   SandboxPolicy,
   Thread,
+  ThreadGoal,
   ThreadStartResponse,
   Turn,
   TurnItemsView,
@@ -99,6 +101,19 @@ export function toSandbox(sandbox: EngineSandbox): SandboxPolicy {
       return { ...sandbox, writableRoots: [...sandbox.writableRoots] }
     default:
       return sandbox satisfies never
+  }
+}
+
+export function toGoal(threadId: string, goal: Goal): ThreadGoal {
+  return {
+    threadId,
+    objective: goal.objective,
+    status: goal.status,
+    tokenBudget: goal.tokenBudget,
+    tokensUsed: goal.tokensUsed,
+    timeUsedSeconds: seconds(goal.timeUsedMs),
+    createdAt: seconds(goal.createdAt),
+    updatedAt: seconds(goal.updatedAt),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ApprovalAsk } from './approvals.ts'
-import type { DeltaPart, Item } from './items.ts'
+import type { DeltaPart, Input, Item } from './items.ts'
 import type { Usage } from './models/model.ts'
 import type { ConfigWarning } from './settings/warnings.ts'
 
@@ -9,6 +9,20 @@ export type EngineEvent =
   | { readonly type: 'thread.status'; readonly threadId: string; readonly status: ThreadStatus }
   | { readonly type: 'thread.closed'; readonly threadId: string }
   | { readonly type: 'thread.named'; readonly threadId: string; readonly name: string | null }
+  | { readonly type: 'thread.archived'; readonly threadId: string }
+  | { readonly type: 'thread.unarchived'; readonly threadId: string }
+  | { readonly type: 'thread.deleted'; readonly threadId: string }
+  /** Turns have been taken back. */
+  | { readonly type: 'thread.reverted'; readonly threadId: string }
+  /** `goal` null: there is none any more. `turnId`: the turn that changed it. */
+  | {
+      readonly type: 'thread.goal'
+      readonly threadId: string
+      readonly turnId: string | null
+      readonly goal: Goal | null
+    }
+  | { readonly type: 'thread.queue'; readonly threadId: string }
+  | { readonly type: 'thread.read'; readonly threadId: string; readonly readState: ReadState }
   | { readonly type: 'thread.settings'; readonly threadId: string; readonly settings: ThreadSettings }
   | { readonly type: 'turn.started'; readonly threadId: string; readonly turn: TurnView }
   | { readonly type: 'turn.completed'; readonly threadId: string; readonly turn: TurnView }
@@ -139,6 +153,39 @@ export interface GitInfo {
   readonly sha: string | null
   readonly branch: string | null
   readonly originUrl: string | null
+}
+
+/** What a thread works towards by itself. Times in milliseconds. */
+export interface Goal {
+  readonly objective: string
+  readonly status: GoalStatus
+  /** Tokens it may cost; null = any number. */
+  readonly tokenBudget: number | null
+  /** Tokens it has cost: input that was not cached, and output. */
+  readonly tokensUsed: number
+  readonly timeUsedMs: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** Only an `active` goal starts turns. */
+export type GoalStatus = 'active' | 'paused' | 'blocked' | 'usageLimited' | 'budgetLimited' | 'complete'
+
+/** Input that waits for a turn of its own. */
+export interface QueuedInput {
+  readonly id: string
+  /** The id the client gave the message. */
+  readonly clientId: string
+  readonly input: readonly Input[]
+  readonly metadata: { readonly [key: string]: string } | null
+}
+
+/** What of a thread a person has not read yet, as their clients tell us. */
+export interface ReadState {
+  /** Null: everything has been read. */
+  readonly firstUnread: { readonly type: 'threadStart' } | { readonly type: 'turn'; readonly turnId: string } | null
+  /** Another one after every change. */
+  readonly revision: string
 }
 
 export type TurnStatus = 'inProgress' | 'completed' | 'interrupted' | 'failed'

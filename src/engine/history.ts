@@ -1,4 +1,13 @@
-import type { ThreadSettings, ThreadUsage, TurnStatus, TurnView } from './events.ts'
+import type {
+  GitInfo,
+  Goal,
+  QueuedInput,
+  ReadState,
+  ThreadSettings,
+  ThreadUsage,
+  TurnStatus,
+  TurnView,
+} from './events.ts'
 import type { Item, UserMessage } from './items.ts'
 import type { ContextEntry, Opaque } from './models/model.ts'
 import type { Header, LogRecord, Stored } from './store/records.ts'
@@ -15,7 +24,13 @@ interface PastTurn {
   startedAt: number | null
   completedAt: number | null
   durationMs: number | null
+  /** Entries of the context before this turn, and what had been used by then. */
+  readonly contextBefore: number
+  readonly usageBefore: ThreadUsage | null
 }
+
+/** Everything has been read until somebody says otherwise. */
+const ALL_READ: ReadState = { firstUnread: null, revision: '0' }
 
 /** A thread's past, folded from its records: the same code reads a log back and follows a running thread. */
 export class History {
@@ -24,6 +39,11 @@ export class History {
   name: string | null = null
   preview = ''
   usage: ThreadUsage | null = null
+  gitInfo: GitInfo | null = null
+  goal: Goal | null = null
+  queue: readonly QueuedInput[] = []
+  readState: ReadState = ALL_READ
+  memory = true
   /** What the model is shown. */
   readonly context: ContextEntry[] = []
   readonly #turns: PastTurn[] = []
@@ -41,6 +61,21 @@ export class History {
     return this.#updatedAt
   }
 
+  /** Id of the last turn, or null. */
+  get lastTurn(): string | null {
+    return this.#turns.at(-1)?.id ?? null
+  }
+
+  /** Id of the turn that is the first of the last `count`, or of the first one; null when there is none. */
+  turnBack(count: number): string | null {
+    return this.#turns[Math.max(0, this.#turns.length - count)]?.id ?? null
+  }
+
+  /** The turn behind `id`, or null. */
+  turnAfter(id: string): string | null {
+    return this.#turns[this.#turns.findIndex(turn => turn.id === id) + 1]?.id ?? null
+  }
+
   get turnCount(): number {
     return this.#turns.length
   }
@@ -49,6 +84,7 @@ export class History {
   forgetTurns(): void {
     this.#turns.length = 0
     this.context.length = 0
+    this.queue = []
     this.#byId.clear()
     this.#itemIds.clear()
   }
@@ -73,11 +109,13 @@ export class History {
 
   /** Takes one record into account. Records of unknown kinds and of unknown turns are passed over. */
   apply(record: LogRecord, at: number): void {
-    this.#updatedAt = Math.max(this.#updatedAt, at)
+    // Reading a thread does not make it newer.
+    if (record.t !== 'read') this.#updatedAt = Math.max(this.#updatedAt, at)
     switch (record.t) {
       case 'thread':
         this.header ??= record
         this.settings ??= record.settings
+        this.gitInfo ??= record.gitInfo
         return
       case 'settings':
         this.settings = record.settings
@@ -97,6 +135,23 @@ export class History {
         return
       case 'end':
         return this.#end(record)
+      case 'rollback':
+        return this.#rollback(record.from)
+      case 'git':
+        this.gitInfo = record.gitInfo
+        return
+      case 'goal':
+        this.goal = record.goal
+        return
+      case 'memory':
+        this.memory = record.enabled
+        return
+      case 'queue':
+        this.queue = record.queue
+        return
+      case 'read':
+        this.readState = record.readState
+        return
       default:
         // A later version's record: nothing we can show.
         record satisfies never
@@ -113,9 +168,21 @@ export class History {
       startedAt,
       completedAt: null,
       durationMs: null,
+      contextBefore: this.context.length,
+      usageBefore: this.usage,
     }
     this.#turns.push(turn)
     this.#byId.set(id, turn)
+  }
+
+  /** Drops turns and what the model was shown from their start on. Totals stay: those tokens have been used. */
+  #rollback(from: string): void {
+    const first = this.#turns.findIndex(turn => turn.id === from)
+    const [oldest, ...others] = first < 0 ? [] : this.#turns.splice(first)
+    if (!oldest) return
+    for (const turn of [oldest, ...others]) this.#byId.delete(turn.id)
+    this.context.length = Math.min(this.context.length, oldest.contextBefore)
+    if (this.usage) this.usage = { ...this.usage, last: oldest.usageBefore?.last ?? NOTHING_USED }
   }
 
   #item(record: Extract<LogRecord, { t: 'item' }>): void {
@@ -141,7 +208,8 @@ export class History {
 
 function view(turn: PastTurn, running: string | null): TurnView {
   const status = turn.status === 'inProgress' && turn.id !== running ? 'interrupted' : turn.status
-  return { ...turn, status, items: [...turn.items] }
+  const { id, error, startedAt, completedAt, durationMs } = turn
+  return { id, status, error, startedAt, completedAt, durationMs, items: [...turn.items] }
 }
 
 /** First words of a thread, for lists. */
@@ -163,5 +231,7 @@ export function entryOf(item: Item, opaque: Opaque): ContextEntry | null {
       return null
   }
 }
+
+const NOTHING_USED = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0, total: 0 } as const
 
 const wirePhase = { commentary: 'commentary', finalAnswer: 'final_answer', none: null } as const

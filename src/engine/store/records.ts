@@ -1,5 +1,14 @@
 import type { JsonObject } from '../../base/json.ts'
-import type { GitInfo, ThreadSettings, ThreadUsage, TurnError, TurnStatus } from '../events.ts'
+import type {
+  GitInfo,
+  Goal,
+  QueuedInput,
+  ReadState,
+  ThreadSettings,
+  ThreadUsage,
+  TurnError,
+  TurnStatus,
+} from '../events.ts'
 import type { Item } from '../items.ts'
 import type { ContextEntry, Opaque } from '../models/model.ts'
 
@@ -53,6 +62,15 @@ export type Entry =
       readonly completedAt: number
       readonly durationMs: number
     }
+  /** The turn `from` and all after it are taken back: they are neither shown nor told to the model any more. */
+  | { readonly t: 'rollback'; readonly from: string }
+  | { readonly t: 'git'; readonly gitInfo: GitInfo | null }
+  | { readonly t: 'goal'; readonly goal: Goal | null }
+  /** Whether memories may be made of this thread. */
+  | { readonly t: 'memory'; readonly enabled: boolean }
+  /** The whole queue after a change of it. */
+  | { readonly t: 'queue'; readonly queue: readonly QueuedInput[] }
+  | { readonly t: 'read'; readonly readState: ReadState }
 
 /** A record as it stands in the file: with its ordinal in the log (from 0) and the time it was written. */
 export type Stored = LogRecord & { readonly n: number; readonly at: number }
