@@ -4,6 +4,7 @@ import { failed } from './args.ts'
 import { clientTool } from './client-tool.ts'
 import type { ClientTool } from './client-tool-specs.ts'
 import { execCommand, shellCommand } from './exec-tools.ts'
+import { Gate } from './gate.ts'
 import type { ToolHost } from './host.ts'
 import type { Tool, ToolCall, ToolResult } from './tool.ts'
 import { updatePlan } from './update-plan.ts'
@@ -17,16 +18,18 @@ export interface ToolChoice {
   readonly command?: 'exec_command' | 'shell_command'
 }
 
-/** The tools of one model request, in a fixed order so that a provider's prompt cache holds. */
+/**
+ * The tools of one model request, in a fixed order so that a provider's prompt cache holds. Calls of one response are to be
+ * given to them in the model's order, all at once: they keep out of each other's way themselves.
+ */
 export function toolsFor({ host, model, clientTools, command = 'exec_command' }: ToolChoice): readonly Tool[] {
-  const ours = [
-    command === 'exec_command' ? execCommand(host) : shellCommand(host),
-    updatePlan,
-    applyPatch(host, model.freeformTools),
-  ]
+  const gate = new Gate()
+  const shell = command === 'exec_command' ? execCommand(host) : shellCommand(host)
+  const others = [updatePlan, applyPatch(host, model.freeformTools)]
   // Of two tools with one name a provider takes neither: ours win.
-  const taken = new Set(ours.map(tool => tool.spec.name))
-  return [...ours, ...clientTools.filter(tool => tool.namespace !== null || !taken.has(tool.name)).map(clientTool)]
+  const taken = new Set([shell, ...others].map(tool => tool.spec.name))
+  const brought = clientTools.filter(tool => tool.namespace !== null || !taken.has(tool.name)).map(clientTool)
+  return [gate.guard(shell, true), ...[...others, ...brought].map(tool => gate.guard(tool, false))]
 }
 
 /** The tool that a call means, or null. */

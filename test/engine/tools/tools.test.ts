@@ -291,11 +291,61 @@ t.test('the tools of a model', async t => {
     const find = (name: string, namespace: string | null): unknown =>
       findTool(tools, { ...call(name, {}), namespace })?.spec.namespace
     t.equal(find('exec_command', 'ns'), 'ns')
-    t.equal(findTool(tools, call('exec_command', {})), tools[0])
+    t.equal(findTool(tools, call('exec_command', {})), tools[0] ?? null)
     t.equal(findTool(tools, call('nope', {})), null)
     t.equal(findTool(tools, { ...call('lookup', {}), namespace: 'ns' }), null)
     t.equal(textOf(unsupported(call('nope', {}))), 'unsupported call: nope')
     t.equal(textOf(unsupported({ ...call('nope', {}), namespace: 'mcp__tiny' })), 'unsupported call: mcp__tinynope')
+  })
+
+  t.test('keep the order of the model, except that commands run side by side', async t => {
+    const cwd = t.testdir()
+    const shell = new Shell(processes, { PATH: process.env.PATH })
+    const tools = toolsFor({ host: { ...host, shell }, model, clientTools: brought })
+    const order: string[] = []
+    const { cx, said } = fakeTurn({ cwd }, ask => {
+      order.push(ask.type)
+      return { type: 'decline', message: null }
+    })
+    const run = async (name: string, args: unknown, label: string): Promise<void> => {
+      const tool = findTool(tools, call(name, args))
+      await tool?.run({ ...call(name, args), id: label, freeform: name === 'apply_patch' }, cx)
+      order.push(label)
+    }
+    const wait = (file: string): object => ({ cmd: `until [ -e ${file} ]; do sleep 0.02; done` })
+    await Promise.all([
+      run('exec_command', wait('second'), 'first'),
+      run('exec_command', { cmd: 'touch second' }, 'second'),
+      run('update_plan', { plan: [] }, 'plan'),
+      run('apply_patch', '*** Begin Patch\n*** Add File: patched\n+x\n*** End Patch', 'patch'),
+      run('exec_command', { cmd: 'cat patched' }, 'cat'),
+      run('lookup', {}, 'lookup'),
+    ])
+    t.same(order.slice(2), ['plan', 'patch', 'cat', 'clientTool', 'lookup'])
+    t.same(order.slice(0, 2).sort(), ['first', 'second'])
+    t.match(
+      said.find(each => each.say === 'delta'),
+      { id: 'cat', delta: 'x\n' },
+    )
+  })
+
+  t.test('do nothing any more once the turn is interrupted', async t => {
+    const tools = toolsFor({ host, model, clientTools: brought })
+    const { cx, said, abort } = fakeTurn({ cwd: t.testdir() }, () => {
+      abort.abort()
+      return { type: 'cancel' }
+    })
+    const results = await Promise.all(
+      ['lookup', 'update_plan', 'lookup'].map(name =>
+        findTool(tools, call(name, {}))?.run(call(name, { plan: [] }), cx),
+      ),
+    )
+    t.same(
+      said.map(each => each.say),
+      ['started', 'ask', 'completed'],
+    )
+    t.same(results.slice(1), Array(2).fill({ parts: [{ type: 'text', text: 'aborted by user' }], isError: true }))
+    await processes.close()
   })
 
   t.test('have a grammar that knows every marker of a patch', async t => {
