@@ -23,7 +23,9 @@ export interface OpenedFile {
 
 /** What the owner of a log must hear of. Each is said once per change. */
 export type LogNews =
-  | { readonly type: 'failing' | 'lost'; readonly why: string }
+  | { readonly type: 'failing'; readonly why: string }
+  /** Another process has the log now; nothing more is written. */
+  | { readonly type: 'lost'; readonly why: string }
   /** Everything that waited has been written. */
   | { readonly type: 'recovered' }
 

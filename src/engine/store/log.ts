@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { LogFile } from './log-file.ts'
+import { LogFile, type LogFileOptions, type LogNews, type OpenedFile } from './log-file.ts'
 import type { LogRecord, Stored } from './records.ts'
 
 /**
@@ -7,17 +7,28 @@ import type { LogRecord, Stored } from './records.ts'
  * resolves survives a power cut. Failures of the disk are reported by the file, never thrown.
  */
 export class Log {
-  readonly path: string
   readonly #file: LogFile
   readonly #now: Clock
   #next: number
+  #listener: ((news: LogNews) => void) | null = null
+  #unheard: LogNews[] = []
 
-  /** `next`: the ordinal of the first record appended. */
-  constructor(at: { readonly path: string; readonly file: LogFile; readonly now: Clock; readonly next: number }) {
-    this.path = at.path
-    this.#file = at.file
+  /** `next`: the ordinal of the first record appended. `opened`: what has been opened of it already. */
+  constructor(at: {
+    readonly file: Omit<LogFileOptions, 'report'>
+    readonly opened: OpenedFile | null
+    readonly now: Clock
+    readonly next: number
+  }) {
+    this.#file = new LogFile({ ...at.file, report: news => this.#tell(news) }, at.opened)
     this.#now = at.now
     this.#next = at.next
+  }
+
+  /** Who hears how the disk is doing, what has happened so far included. */
+  listen(listener: (news: LogNews) => void): void {
+    this.#listener = listener
+    for (const news of this.#unheard.splice(0)) listener(news)
   }
 
   /** Whether so much waits for a disk that fails that no new turn should begin. */
@@ -43,5 +54,10 @@ export class Log {
   /** Writes what waits, as far as the disk takes it, and gives up the ownership. */
   close(): Promise<void> {
     return this.#file.close()
+  }
+
+  #tell(news: LogNews): void {
+    if (this.#listener) this.#listener(news)
+    else this.#unheard.push(news)
   }
 }

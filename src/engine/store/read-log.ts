@@ -7,13 +7,13 @@ export interface ReadLog {
   readonly records: readonly Stored[]
   /** Lines that are no record. */
   readonly bad: number
-  /** Length in bytes of the whole lines; what follows is a torn tail. */
-  readonly whole: number
+  /** Length in bytes that the log has once its end is mended: without a torn tail, with the line feed a record lacks. */
+  readonly mended: number
 }
 
 /**
  * Reads every record of a log that can be read. A bad line is counted, never fatal; a line that stands there twice (same
- * ordinal, same bytes) counts once; a torn tail is left out. Bytes that are no UTF-8 become U+FFFD.
+ * ordinal, same bytes) counts once; a torn tail is left out, unless only its line feed is missing. Bytes that are no UTF-8 become U+FFFD.
  */
 export function readLog(bytes: Buffer): ReadLog {
   const records: Stored[] = []
@@ -26,7 +26,9 @@ export function readLog(bytes: Buffer): ReadLog {
     else if (record && !seen.repeats(record.n, start, end)) records.push(record)
     start = end + 1
   }
-  return { records, bad, whole: start }
+  const last = start < bytes.length ? parseRecord(bytes.toString('utf8', start)) : null
+  if (last) records.push(last)
+  return { records, bad, mended: last ? bytes.length + 1 : start }
 }
 
 /** Remembers where each ordinal stood. Looking back is needed only in a log whose ordinals do not rise. */

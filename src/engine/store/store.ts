@@ -1,11 +1,16 @@
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
+import { EngineError } from '../errors.ts'
 import { History } from '../history.ts'
 import type { Disk } from './disk.ts'
-import { Log, mendTail, readLog } from './log.ts'
+import { Lock } from './lock.ts'
+import { Log } from './log.ts'
+import type { OpenedFile } from './log-file.ts'
+import { headerFromName, idOf, isLog } from './log-name.ts'
+import { type Machine, realMachine } from './machine.ts'
+import { mendTail } from './mend.ts'
+import { nextOrdinal, type ReadLog, readLog } from './read-log.ts'
 import type { Header, Stored } from './records.ts'
-
-const NAME = /^rollout-.*-([0-9a-f-]{36})\.jsonl$/i
 
 /** A thread as it stands on disk. */
 export interface StoredThread {
@@ -13,6 +18,17 @@ export interface StoredThread {
   readonly history: History
   readonly header: Header
   readonly archived: boolean
+  /** Lines of its log that could not be read. */
+  readonly bad: number
+}
+
+export interface StoreOptions {
+  readonly disk: Disk
+  readonly root: string
+  readonly now: Clock
+  readonly machine?: Machine
+  /** Whether what must last is brought to the medium (default), or left to the system to write when it likes. */
+  readonly durable?: () => boolean
 }
 
 /**
@@ -27,12 +43,16 @@ export class Store {
   readonly #paths = new Map<string, string>()
   /** Last reading of each log, good as long as the file has not changed. Turns are not kept here. */
   readonly #seen = new Map<string, { readonly stamp: string; readonly thread: StoredThread }>()
+  readonly #machine: Machine
+  readonly #durable: () => boolean
 
-  constructor(at: { readonly disk: Disk; readonly root: string; readonly now: Clock }) {
+  constructor(at: StoreOptions) {
     this.#disk = at.disk
     this.#root = at.root
     this.#archive = join(dirname(at.root), 'archived_sessions')
     this.#now = at.now
+    this.#machine = at.machine ?? realMachine
+    this.#durable = at.durable ?? (() => true)
   }
 
   /** Where a thread's log is, or will be. */
@@ -42,11 +62,18 @@ export class Store {
     return join(this.#root, year, month, day, `rollout-${time.slice(0, 19).replaceAll(':', '-')}-${id}.jsonl`)
   }
 
-  /** Makes a new thread's log with its header. */
+  /**
+   * Makes a new thread's log with its header. The settings stand in it twice, so that a damaged header does not take them
+   * along.
+   */
   create(header: Header, path: string): Log {
-    this.#disk.mkdir(dirname(path))
-    const log = Log.open({ disk: this.#disk, path, now: this.#now, next: 0 })
+    const open = (): OpenedFile => {
+      const folders = this.#disk.mkdir(dirname(path))
+      return this.#openFile(header.id, path, [dirname(path), ...folders])
+    }
+    const log = this.#log({ path, open, known: null, next: 0 }, null)
     log.append(header)
+    log.append({ t: 'settings', settings: header.settings })
     this.#paths.set(header.id, path)
     return log
   }
@@ -57,9 +84,10 @@ export class Store {
     return path === null ? null : this.readPath(path)
   }
 
+  /** Null also for what is no regular file: reading that might never end. */
   readPath(path: string): StoredThread | null {
-    if (!this.#disk.stat(path)) return null
-    return this.#stored(path, History.of(readLog(this.#disk.read(path)).records))
+    if (!this.#disk.stat(path)?.file) return null
+    return this.#stored(path, readLog(this.#disk.read(path)))
   }
 
   /** Every record of a thread that is not archived, in order; null when there is no such log. */
@@ -68,15 +96,56 @@ export class Store {
     return path === null ? null : readLog(this.#disk.read(path)).records
   }
 
-  /** Opens a log to go on with it; a torn tail is moved aside first. */
+  /**
+   * Takes a log over to go on with it; a torn tail is moved aside first. Throws `lockedElsewhere` when another process
+   * has it. A disk that cannot be written is no reason to refuse: what is said then waits for it.
+   */
   open(id: string): { readonly log: Log; readonly thread: StoredThread } | null {
-    const path = this.find(id)
-    if (path === null || !this.#disk.stat(path)) return null
-    const { records } = readLog(mendTail(this.#disk, path, this.#now))
-    const thread = this.#stored(path, History.of(records))
-    if (!thread) return null
-    const next = records.reduce((n, record) => Math.max(n, (record.n ?? -1) + 1), 0)
-    return { log: Log.open({ disk: this.#disk, path, now: this.#now, next }), thread }
+    const found = this.find(id)
+    if (found === null || !this.#disk.stat(found)?.file) return null
+    const path = this.#disk.realpath(found)
+    const open = (): OpenedFile => this.#openFile(id, path, [])
+    const opened = orNull(open)
+    try {
+      const read = readLog(this.#disk.read(path))
+      const thread = this.#stored(found, read)
+      if (!thread) return opened && release(opened)
+      const log = this.#log({ path, open, known: read.mended, next: nextOrdinal(read.records) }, opened)
+      return { log, thread }
+    } catch (error) {
+      if (opened) release(opened)
+      throw error
+    }
+  }
+
+  /** Locks, mends and opens a log for appending. */
+  #openFile(id: string, path: string, folders: readonly string[]): OpenedFile {
+    const stat = this.#disk.stat(path)
+    if (stat && stat.links > 1) {
+      throw new EngineError('storage', `the log of thread ${id} has ${stat.links} names (hard links): ${path}`)
+    }
+    const lock = Lock.take({ disk: this.#disk, machine: this.#machine, path, id })
+    try {
+      const size = stat ? mendTail(this.#disk, path, this.#now) : 0
+      return { lock, handle: this.#disk.append(path), size, folders }
+    } catch (error) {
+      lock.release()
+      throw error
+    }
+  }
+
+  #log(
+    at: {
+      readonly path: string
+      readonly open: () => OpenedFile
+      readonly known: number | null
+      readonly next: number
+    },
+    opened: OpenedFile | null,
+  ): Log {
+    const { path, open, known, next } = at
+    const file = { disk: this.#disk, path, durable: this.#durable(), open, known }
+    return new Log({ file, opened, now: this.#now, next })
   }
 
   find(id: string): string | null {
@@ -97,7 +166,7 @@ export class Store {
     const path = this.find(id)
     if (path === null) return false
     this.#disk.mkdir(this.#archive)
-    this.#move(path, join(this.#archive, basename(path)))
+    this.#exclusively(id, path, () => this.#move(path, join(this.#archive, basename(path))))
     return true
   }
 
@@ -108,7 +177,7 @@ export class Store {
     const [, year = '', month = '', day = ''] = /^rollout-(\d{4})-(\d\d)-(\d\d)/.exec(basename(from)) ?? []
     const to = join(this.#root, year, month, day, basename(from))
     this.#disk.mkdir(dirname(to))
-    this.#move(from, to)
+    this.#exclusively(id, from, () => this.#move(from, to))
     this.#paths.set(id.toLowerCase(), to)
     return true
   }
@@ -117,11 +186,25 @@ export class Store {
   remove(id: string): boolean {
     const path = this.find(id) ?? this.findArchived(id)
     if (path === null) return false
-    this.#disk.unlink(path)
-    for (const torn of this.#torn(path)) this.#disk.unlink(torn)
+    this.#exclusively(id, path, () => {
+      this.#disk.unlink(path)
+      for (const torn of this.#torn(path)) this.#disk.unlink(torn)
+    })
     this.#paths.delete(id.toLowerCase())
     this.#seen.delete(path)
     return true
+  }
+
+  /** Throws `lockedElsewhere` when another process has the log. */
+  #exclusively(id: string, path: string, act: () => void): void {
+    const lock = Lock.take({ disk: this.#disk, machine: this.#machine, path: this.#disk.realpath(path), id })
+    try {
+      act()
+    } finally {
+      lock.release()
+    }
+    // Nobody waits for it: after a power cut the thread may be where it was.
+    void this.#disk.syncDir(dirname(path)).catch(() => {})
   }
 
   #move(from: string, to: string): void {
@@ -156,12 +239,18 @@ export class Store {
     }
   }
 
-  #stored(path: string, history: History): StoredThread | null {
-    return history.header && { path, history, header: history.header, archived: dirname(path) === this.#archive }
+  /** A log whose header cannot be read gets one from its name; null for a file that is no log. */
+  #stored(path: string, { records, bad }: ReadLog): StoredThread | null {
+    const history = History.of(records)
+    if (!history.header) {
+      const header = headerFromName(path, history.settings)
+      if (header) history.apply(header, header.createdAt)
+    }
+    return history.header && { path, history, header: history.header, archived: dirname(path) === this.#archive, bad }
   }
 
   *#archivedFiles(): Generator<string> {
-    for (const name of this.#disk.list(this.#archive)) if (NAME.test(name)) yield join(this.#archive, name)
+    for (const name of this.#disk.list(this.#archive)) if (isLog(name)) yield join(this.#archive, name)
   }
 
   *#files(): Generator<string> {
@@ -170,12 +259,25 @@ export class Store {
       for (const month of numbers(join(this.#root, year))) {
         for (const day of numbers(join(this.#root, year, month))) {
           const dir = join(this.#root, year, month, day)
-          for (const name of this.#disk.list(dir)) if (NAME.test(name)) yield join(dir, name)
+          for (const name of this.#disk.list(dir)) if (isLog(name)) yield join(dir, name)
         }
       }
     }
   }
 }
 
-/** The thread id in a log's name; empty for another file. */
-const idOf = (path: string): string => (NAME.exec(path.slice(path.lastIndexOf('/') + 1))?.[1] ?? '').toLowerCase()
+/** Null when the disk fails; a refusal is passed on. */
+function orNull(open: () => OpenedFile): OpenedFile | null {
+  try {
+    return open()
+  } catch (error) {
+    if (error instanceof EngineError) throw error
+    return null
+  }
+}
+
+function release({ handle, lock }: OpenedFile): null {
+  handle.close()
+  lock.release()
+  return null
+}
