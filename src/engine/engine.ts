@@ -15,17 +15,18 @@ import type { Settings } from './settings/config.ts'
 import { instructionsFor } from './settings/instructions.ts'
 import type { Scope, SettingsSource } from './settings/settings.ts'
 import { realDisk } from './store/disk.ts'
+import type { Entry } from './store/records.ts'
 import { Store } from './store/store.ts'
 import type { Thread } from './thread.ts'
 import { initialSettings, type SettingsChange, settingsAfter } from './thread-settings.ts'
-import { Threads } from './threads.ts'
+import { type ForkThread, type StartThread, Threads } from './threads.ts'
 import type { ClientTool } from './tools/client-tool-specs.ts'
 import type { ToolHost } from './tools/host.ts'
 import { Processes, stopOrphans } from './tools/processes.ts'
 import { Shell } from './tools/shell.ts'
 import { userShell } from './user-shell.ts'
 
-/** Codex unloads a thread that nobody follows and nothing happens in after this time. */
+/** Codex unloads a thread that nobody follows and nothing happens in after this time, in milliseconds. */
 const UNLOAD_MS = 30 * 60_000
 
 export interface EngineOptions {
@@ -38,6 +39,8 @@ export interface EngineOptions {
   readonly log: Logger
   /** For files that tools and commands make: the user's, where the server's own is stricter. */
   readonly umask: number
+  /** Milliseconds after which an idle thread that nobody follows leaves memory; default 30 minutes. */
+  readonly unloadMs?: number
   /** Hears every event, synchronously. */
   readonly emit: (event: EngineEvent) => void
 }
@@ -52,6 +55,17 @@ export interface ThreadParams {
   readonly clientTools: readonly ClientTool[]
   readonly originator: string | null
   readonly cliVersion: string
+}
+
+/** A thread to be forked, and what shall be different in the fork. */
+export interface ForkParams
+  extends Pick<
+    ForkThread,
+    'sourceId' | 'lastTurnId' | 'beforeTurnId' | 'ephemeral' | 'threadSource' | 'originator' | 'cliVersion'
+  > {
+  readonly change: SettingsChange
+  /** Configuration over the source's. */
+  readonly overrides: JsonObject
 }
 
 /** The agent core behind every dialect: threads, models, tools, approvals. It knows no wire. */
@@ -83,7 +97,7 @@ export class Engine {
     this.host = { processes, shell, umask: options.umask, tmpdir: env.TMPDIR || tmpdir() }
     this.threads = new Threads({
       now,
-      unloadMs: UNLOAD_MS,
+      unloadMs: options.unloadMs ?? UNLOAD_MS,
       attended: threadId => this.#attended.has(threadId),
       services: {
         store: new Store({ disk: realDisk, root: join(options.home, 'sessions'), now }),
@@ -98,11 +112,16 @@ export class Engine {
 
   /** Makes a thread; nothing of it is on disk until something is said in it. */
   startThread(params: ThreadParams): { readonly thread: Thread; readonly warnings: readonly string[] } {
+    const { start, warnings } = this.#startOf(params)
+    return { thread: this.threads.start(start), warnings }
+  }
+
+  #startOf(params: ThreadParams): { readonly start: StartThread; readonly warnings: readonly string[] } {
     const { cwd: home, now } = this.#options
     const cwd = absolute(params.cwd ?? firstExisting(params.workspaceRoots) ?? home, home)
     const settings = this.#resolve({ cwd, overrides: params.overrides })
     const choice = this.models.choose(settings, { name: settings.model, provider: settings.modelProvider })
-    const thread = this.threads.start({
+    const start = {
       settings: initialSettings(settings, choice, { cwd, workspaceRoots: params.workspaceRoots }),
       config: params.overrides,
       ephemeral: params.ephemeral,
@@ -112,8 +131,8 @@ export class Engine {
       cliVersion: params.cliVersion,
       gitInfo: null,
       createdAt: now(),
-    })
-    return { thread, warnings: [...settings.notices, ...(choice.warning ? [choice.warning] : [])] }
+    }
+    return { start, warnings: [...settings.notices, ...(choice.warning ? [choice.warning] : [])] }
   }
 
   /** What a change would mean for a thread with these settings. */
@@ -152,13 +171,37 @@ export class Engine {
     return { name: info.id, why: reason }
   }
 
-  /** Names a thread, in memory or not. */
-  rename(threadId: string, name: string): void {
-    const loaded = this.threads.loaded(threadId)
-    if (loaded) return loaded.rename(name)
-    const stored = this.threads.stored(threadId)
-    if (!stored) throw new EngineError('threadNotFound', `thread not found: ${threadId}`)
-    this.threads.renameStored(threadId, name)
+  /** Names a thread, in memory or not. What it resolves with tells everybody. */
+  async rename(threadId: string, name: string): Promise<() => void> {
+    const { id } = await this.threads.note(threadId, { t: 'name', name })
+    return () => this.emit({ type: 'thread.named', threadId: id, name })
+  }
+
+  /**
+   * Makes a thread that goes on where another one is or was, with these changes of its settings. Rejects when the source has
+   * no log.
+   */
+  async forkThread(params: ForkParams): Promise<{ readonly thread: Thread; readonly warning: string | null }> {
+    const source = this.threads.saved(params.sourceId)
+    const config = { ...source.config, ...params.overrides }
+    const settings = this.#resolve({ cwd: source.settings.cwd, overrides: config })
+    const { changes, warning } = settingsAfter(source.settings, params.change, (name, provider) =>
+      this.models.choose(settings, { name, provider }),
+    )
+    const thread = await this.threads.fork({
+      ...params,
+      settings: { ...source.settings, ...changes },
+      config,
+      clientTools: source.clientTools,
+      gitInfo: null,
+      createdAt: this.#options.now(),
+    })
+    return { thread, warning }
+  }
+
+  /** Makes a thread with a past that its client brought along. */
+  async startWith(params: ThreadParams, entries: readonly Entry[]): Promise<Thread> {
+    return this.threads.startWith(this.#startOf(params).start, entries)
   }
 
   /** Hears from outside whether anybody follows a thread. */

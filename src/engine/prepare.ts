@@ -7,6 +7,7 @@ import { BASE_INSTRUCTIONS, modeText, personalityText } from './settings/prompt.
 import type { SettingsSource } from './settings/settings.ts'
 import { environmentContext, localTimezone, permissionsText } from './settings/turn-context.ts'
 import type { Thread } from './thread.ts'
+import { goalTools } from './tools/goal-tools.ts'
 import type { ToolHost } from './tools/host.ts'
 import { toolsFor } from './tools/tools.ts'
 import type { Prepared } from './turn.ts'
@@ -38,7 +39,8 @@ export function preparer(options: PrepareOptions): (thread: Thread, outputSchema
     const { model, retries } = await options.models.open(settings, config)
     thread.contextWindow = config.contextWindow ?? model.info.contextWindow
     const command = config.features.unified_exec === false ? 'shell_command' : 'exec_command'
-    const tools = toolsFor({ host: options.host, model: model.info, clientTools: thread.clientTools, command })
+    const common = toolsFor({ host: options.host, model: model.info, clientTools: thread.clientTools, command })
+    const tools = thread.goal ? [...common, ...goalTools(thread)] : common
     return {
       model,
       tools,

@@ -4,21 +4,35 @@ import type { JsonObject } from '../base/json.ts'
 import type { ApprovalAsk, Decision } from './approvals.ts'
 import type { Desk } from './desk.ts'
 import { EngineError } from './errors.ts'
-import type { EngineEvent, ThreadSettings, ThreadStatus, ThreadUsage, ThreadView, TurnView } from './events.ts'
+import type {
+  EngineEvent,
+  Goal,
+  QueuedInput,
+  ReadState,
+  ThreadSettings,
+  ThreadStatus,
+  ThreadUsage,
+  ThreadView,
+  TurnView,
+} from './events.ts'
+import { readGitInfo } from './git-info.ts'
+import { type GoalChange, goalAfter, goalAfterTurn, goalAfterUsage, goalPrompt, spentPrompt } from './goal.ts'
 import { History } from './history.ts'
+import { checkLength } from './input-length.ts'
 import type { Input, UserMessage } from './items.ts'
 import type { ContextEntry, Usage } from './models/model.ts'
+import { type Queue, queued, removed } from './queue.ts'
+import { Journal } from './store/journal.ts'
 import type { Log } from './store/log.ts'
+import type { LogNews } from './store/log-file.ts'
 import type { Entry, Header } from './store/records.ts'
 import type { Store } from './store/store.ts'
+import { viewOf } from './thread-view.ts'
 import type { ClientTool } from './tools/client-tool-specs.ts'
 import type { Grants } from './tools/tool.ts'
 import { type Task, Turn, type TurnHost, type TurnWork } from './turn.ts'
 import { diffRoot, TurnDiff } from './turn-diff.ts'
 import { contextOf } from './user-context.ts'
-
-/** Characters of text one turn may be given, as in codex. */
-const MAX_INPUT = 1_048_576
 
 /** What a thread needs from the engine around it. */
 export interface ThreadServices {
@@ -29,6 +43,8 @@ export interface ThreadServices {
   readonly prepare: (thread: Thread, outputSchema: unknown) => ReturnType<TurnHost['prepare']>
   /** Called whenever the thread may have become idle. */
   readonly rested: (thread: Thread) => void
+  /** Called when another process has taken the thread's log: it is no longer ours to go on with. */
+  readonly lost: (thread: Thread) => void
   readonly warn: (message: string) => void
 }
 
@@ -44,15 +60,20 @@ export interface ThreadOrigin {
   readonly header: Header
   readonly ephemeral: boolean
   readonly clientTools: readonly ClientTool[]
-  /** Set when the thread comes from a log. */
-  readonly stored?: { readonly log: Log; readonly history: History; readonly path: string }
+  /** Set when the thread has a past. Without a log it is one that is never saved. */
+  readonly stored?: { readonly log: Log | null; readonly history: History; readonly path: string }
 }
 
 interface Pending {
   readonly turn: Turn
   /** Settings that hold from this turn on. */
   readonly overrides: Partial<ThreadSettings> | null
+  /** The thread started it for its goal. */
+  readonly forGoal?: true
 }
+
+/** Facts of a thread that can be written whether it is in memory or not. */
+export type Note = Extract<Entry, { readonly t: 'name' | 'git' | 'memory' | 'read' }>
 
 /** One loaded conversation: its settings, its history, one running turn at most, and those that wait behind it. */
 export class Thread {
@@ -68,12 +89,20 @@ export class Thread {
   #log: Log | null
   #settings: ThreadSettings
   #turn: Turn | null = null
-  readonly #queue: Pending[] = []
+  readonly #pending: Pending[] = []
   #status: ThreadStatus = { type: 'idle' }
   readonly #taken = new Set<string>()
   /** What the running turn has done to files; made with its first change. */
   #diff: TurnDiff | null = null
   #closed = false
+  readonly #journal = new Journal(entry => this.#log?.journal(entry))
+  /** Another process has its log. */
+  #lost = false
+  /** Queued input waits for a person: the last turn did not end well, or nobody has done anything since the thread was loaded. */
+  #held: boolean
+  /** A turn that the goal started and in which the model did nothing: another one would do no more. */
+  #barren = false
+  readonly #idle: (() => void)[] = []
   #updatedAt: number
 
   constructor(origin: ThreadOrigin, services: ThreadServices) {
@@ -87,8 +116,10 @@ export class Thread {
     this.#path = stored?.path ?? services.store.pathFor(header.id, header.createdAt)
     this.#log = stored?.log ?? null
     this.#settings = stored?.history.settings ?? header.settings
+    this.#held = stored !== undefined
     this.#updatedAt = stored ? stored.history.updatedAt : header.createdAt
     if (!stored) this.#history.apply(header, header.createdAt)
+    this.#log?.listen(news => this.#storage(news))
   }
 
   get settings(): ThreadSettings {
@@ -114,7 +145,7 @@ export class Thread {
   }
 
   get busy(): boolean {
-    return this.#turn !== null || this.#queue.length > 0
+    return this.#turn !== null || this.#pending.length > 0
   }
 
   get usage(): ThreadUsage | null {
@@ -123,6 +154,19 @@ export class Thread {
 
   get context(): readonly ContextEntry[] {
     return this.#history.context
+  }
+
+  get goal(): Goal | null {
+    return this.#history.goal
+  }
+
+  /** Input that waits for turns of its own. */
+  get queue(): Queue {
+    return this.#history.queue
+  }
+
+  get readState(): ReadState {
+    return this.#history.readState
   }
 
   view(): ThreadView {
@@ -172,8 +216,9 @@ export class Thread {
     overrides: Partial<ThreadSettings> | null,
   ): { readonly turn: TurnView; readonly begin: () => void } {
     if (this.#closed) throw new EngineError('threadNotFound', `thread not found: ${this.id}`)
+    if (this.#log?.full) throw new EngineError('storage', 'The disk cannot be written: no new turn until it can')
     const turn = new Turn(this.#host(), { id: newId(), work })
-    this.#queue.push({ turn, overrides })
+    this.#pending.push({ turn, overrides })
     return { turn: turn.view(), begin: () => this.#next() }
   }
 
@@ -196,7 +241,7 @@ export class Thread {
    * that this thread never had while another turn runs.
    */
   interrupting(turnId: string): (() => void) | null {
-    const queued = this.#queue.find(p => p.turn.id === turnId)
+    const queued = this.#pending.find(p => p.turn.id === turnId)
     if (queued) return () => this.#drop(queued)
     const turn = this.#turn
     if (turn && (turn.id === turnId || turnId === '')) return () => turn.interrupt()
@@ -205,15 +250,132 @@ export class Thread {
     throw new EngineError('turnMismatch', `expected active turn id ${turnId} but found ${turn.id}`, data)
   }
 
-  /** Interrupts everything, queued turns too. Used when the thread or the server goes down. */
-  stop(): void {
-    for (const pending of this.#queue.splice(0)) this.#drop(pending)
-    this.#turn?.interrupt()
+  /** Takes back the last `count` turns, all of them when there are fewer. Files stay as they are. */
+  rollback(count: number): void {
+    if (count < 1) throw new EngineError('invalidParams', 'numTurns must be >= 1')
+    if (this.busy) throw new EngineError('turnInProgress', 'Cannot rollback while a turn is in progress.')
+    const from = this.#history.turnBack(count)
+    if (from !== null) this.#takeBack(from)
   }
 
-  rename(name: string | null): void {
-    this.#record({ t: 'name', name })
-    this.#services.emit({ type: 'thread.named', threadId: this.id, name })
+  /** Takes back the turn `before` and all after it. */
+  revert(before: string): void {
+    if (this.busy) throw new EngineError('turnInProgress', 'Cannot revert while a turn is in progress.')
+    if (!this.#history.hasTurn(before)) throw new EngineError('turnNotFound', `turn not found: ${before}`)
+    this.#takeBack(before)
+  }
+
+  #takeBack(from: string): void {
+    this.#record({ t: 'rollback', from })
+    this.#setStatus({ type: 'idle' })
+  }
+
+  /** Shows the model something from now on that no turn shows. */
+  inject(entries: readonly ContextEntry[]): void {
+    for (const entry of entries) this.#record({ t: 'context', turn: null, entry })
+  }
+
+  /** Changes the goal. The caller answers, tells of it and then wakes the thread. */
+  changeGoal(change: GoalChange): Goal {
+    const now = this.#services.now()
+    const goal = goalAfter(this.goal, change, { threadId: this.id, now })
+    this.#barren = false
+    this.#record({ t: 'goal', goal })
+    return goal
+  }
+
+  /** Says whether there was one. */
+  clearGoal(): boolean {
+    if (!this.goal) return false
+    this.#record({ t: 'goal', goal: null })
+    return true
+  }
+
+  /** The model says how the work on the goal ends. */
+  settleGoal(turnId: string, status: 'complete' | 'blocked'): Goal {
+    if (!this.goal) throw new EngineError('invalidParams', 'no goal exists')
+    return this.#tellGoal(turnId, { ...this.goal, status, updatedAt: this.#services.now() })
+  }
+
+  #tellGoal(turnId: string, goal: Goal): Goal {
+    this.#record({ t: 'goal', goal })
+    this.#services.emit({ type: 'thread.goal', threadId: this.id, turnId, goal })
+    return goal
+  }
+
+  /** Replaces the queue. The caller answers, tells of it and, when input was added, wakes the thread. */
+  changeQueue(queue: Queue): void {
+    this.#record({ t: 'queue', queue })
+  }
+
+  /** Accepts a turn on a queued input, the first one where `id` is null; see `startTurn`. */
+  startQueued(id: string | null): { readonly turn: TurnView; readonly begin: () => void } {
+    const entry = queued(this.queue, id)
+    const started = this.#enqueue(this.#workOf(entry), null)
+    this.#record({ t: 'queue', queue: removed(this.queue, entry.id) })
+    return started
+  }
+
+  /** Starts what the thread has to do by itself: somebody has asked for it. */
+  wake(): void {
+    this.#held = false
+    this.#next()
+  }
+
+  #workOf({ input, clientId }: QueuedInput): TurnWork {
+    return { type: 'agent', message: this.#message({ input, clientId }), outputSchema: null }
+  }
+
+  /** A turn that nobody has to ask for: queued input, then work on the goal. */
+  #ownTurn(): Pending | undefined {
+    if (this.#closed || this.#log?.full) return undefined
+    const [entry] = this.#held ? [] : this.queue
+    if (entry) {
+      this.#record({ t: 'queue', queue: removed(this.queue, entry.id) })
+      this.#services.emit({ type: 'thread.queue', threadId: this.id })
+      return { turn: new Turn(this.#host(), { id: newId(), work: this.#workOf(entry) }), overrides: null }
+    }
+    if (this.goal?.status !== 'active' || this.#barren || this.#settings.mode === 'plan') return undefined
+    const message = this.#message({ input: [], clientId: null })
+    const work = { type: 'agent', message, outputSchema: null, opening: goalPrompt(this.goal) } as const
+    return { turn: new Turn(this.#host(), { id: newId(), work }), overrides: null, forGoal: true }
+  }
+
+  #ended({ turn, forGoal }: Pending): void {
+    const end = turn.view()
+    this.#held = end.status !== 'completed'
+    this.#barren = forGoal === true && !turn.acted
+    if (this.goal?.status === 'active') this.#tellGoal(turn.id, goalAfterTurn(this.goal, end, this.#services.now()))
+  }
+
+  /** Writes a fact that is no turn's. */
+  note(entry: Note): void {
+    this.#record(entry)
+  }
+
+  /** Gives the thread a file although nothing has been said in it. */
+  materialize(): void {
+    if (!this.ephemeral && !this.#log) this.#create()
+  }
+
+  /** Takes no more turns and interrupts those it has; resolves when the last one has its durable end, or after `ms`. */
+  async finish(ms: number): Promise<void> {
+    this.#closed = true
+    this.stop()
+    if (!this.busy) return
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#idle.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  /** Interrupts everything, queued turns too. Used when the thread or the server goes down. */
+  stop(): void {
+    for (const pending of this.#pending.splice(0)) this.#drop(pending)
+    this.#turn?.interrupt()
   }
 
   /** Changes settings from now on; says so when anything really changed. */
@@ -242,8 +404,11 @@ export class Thread {
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#log?.close()
+    const log = this.#log
+    this.#journal.stop()
+    // What comes now is too late: nothing may write to a file that others may have by then.
     this.#log = null
+    await log?.close()
   }
 
   #message(input: TurnInput): UserMessage {
@@ -253,20 +418,26 @@ export class Thread {
   /** Starts the next turn that waits, if none runs. */
   #next(): void {
     if (this.#turn) return
-    const pending = this.#queue.shift()
-    if (!pending) return this.#services.rested(this)
+    const pending = this.#pending.shift() ?? this.#ownTurn()
+    if (!pending) {
+      for (const resolve of this.#idle.splice(0)) resolve()
+      return this.#services.rested(this)
+    }
     const { turn, overrides } = pending
     this.#turn = turn
     this.#taken.add(turn.id)
     if (overrides) this.change(overrides)
     this.#diff = null
     this.#setStatus({ type: 'active', waitingOn: [] })
-    void turn.run().then(() => this.#next())
+    void turn.run().then(() => {
+      this.#ended(pending)
+      this.#next()
+    })
   }
 
   #drop(pending: Pending): void {
-    const at = this.#queue.indexOf(pending)
-    if (at >= 0) this.#queue.splice(at, 1)
+    const at = this.#pending.indexOf(pending)
+    if (at >= 0) this.#pending.splice(at, 1)
     this.#taken.add(pending.turn.id)
     const turn: TurnView = { ...pending.turn.view(), status: 'interrupted', completedAt: this.#services.now() }
     this.#services.emit({ type: 'turn.completed', threadId: this.id, turn })
@@ -288,6 +459,9 @@ export class Thread {
       settings: () => this.#settings,
       prepare: outputSchema => prepare(this, outputSchema),
       record: entry => this.#record(entry),
+      journal: (turnId, item, grown) => {
+        if (!this.ephemeral) this.#journal.add(turnId, item, grown)
+      },
       sync: () => this.#sync(),
       claimItemId: wanted => this.#claimItemId(wanted),
       addUsage: (turnId, usage) => this.#addUsage(turnId, usage),
@@ -295,11 +469,11 @@ export class Thread {
       contextOf,
       released: failed => {
         this.#turn = null
-        this.#setStatus(failed ? { type: 'systemError' } : { type: 'idle' })
+        this.#setStatus(failed || this.#lost ? { type: 'systemError' } : { type: 'idle' })
       },
-      fileChanged: (turnId, { path, before, after }) => {
+      filesChanged: (turnId, changes) => {
         this.#diff ??= new TurnDiff(diffRoot(this.#settings.cwd))
-        this.#diff.add(path, before, after)
+        for (const { path, before, after } of changes) this.#diff.add(path, before, after)
         emit({ type: 'turn.diff', threadId: this.id, turnId, diff: this.#diff.text() })
       },
     }
@@ -315,7 +489,14 @@ export class Thread {
     const before = this.#history.usage?.total
     const usage: ThreadUsage = { last, total: before ? sum(before, last) : last, contextWindow: this.#window }
     this.#record({ t: 'usage', turn: turnId, usage })
+    this.#payFor(turnId, last)
     return usage
+  }
+
+  #payFor(turnId: string, usage: Usage): void {
+    if (this.goal?.status !== 'active') return
+    const goal = this.#tellGoal(turnId, goalAfterUsage(this.goal, usage, this.#services.now()))
+    if (goal.status === 'budgetLimited') this.#turn?.show(spentPrompt())
   }
 
   /** Tokens that fit the model of the latest request. */
@@ -326,86 +507,61 @@ export class Thread {
 
   #record(entry: Entry): void {
     const at = this.#services.now()
-    this.#updatedAt = at
+    if (entry.t !== 'read') this.#updatedAt = at
+    if (entry.t === 'item') this.#journal.settle(entry.item.id)
     if (!this.ephemeral) this.#write(entry)
     this.#history.apply(entry, at)
   }
 
-  /** A disk that fails must not take the conversation with it: the turn goes on in memory and the user is told. */
   #write(entry: Entry): void {
-    try {
-      this.#log ??= this.#services.store.create({ ...this.#header, settings: this.#settings }, this.#path)
-      this.#log.append(entry)
-    } catch (error) {
-      this.#storageFailed(error)
-    }
+    if (this.#closed && !this.#log) return
+    const log = this.#log ?? this.#create()
+    log.append(entry)
+    // A turn that goes on for ever while nothing can be saved would take all memory.
+    if (log.full) this.#turn?.interrupt()
+  }
+
+  #create(): Log {
+    const gitInfo = readGitInfo(this.#settings.cwd)
+    this.#history.gitInfo = gitInfo
+    const log = this.#services.store.create({ ...this.#header, gitInfo, settings: this.#settings }, this.#path)
+    this.#log = log
+    log.listen(news => this.#storage(news))
+    return log
   }
 
   async #sync(): Promise<void> {
-    try {
-      await this.#log?.sync()
-    } catch (error) {
-      this.#storageFailed(error)
+    await this.#log?.sync()
+  }
+
+  /** A disk that fails must not take the conversation with it: the turn goes on in memory and the user is told. */
+  #storage(news: LogNews): void {
+    const { emit } = this.#services
+    const say = (message: string): void => emit({ type: 'warning', threadId: this.id, message })
+    switch (news.type) {
+      case 'failing':
+        return say(`This conversation cannot be saved right now and is kept in memory; saving is retried: ${news.why}`)
+      case 'recovered':
+        return say('This conversation has been saved again; nothing of it is missing.')
+      case 'lost':
+        return this.#lose(`This conversation can no longer be saved by this server: ${news.why}.`)
+      default:
+        news satisfies never
     }
   }
 
-  #storageFailed(error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error)
-    this.warnOnce(`This conversation could not be saved and is kept in memory only: ${why}`)
+  /** Two writers would ruin the log: we stop, say why, and let the thread go. */
+  #lose(message: string): void {
+    if (this.#lost) return
+    this.#lost = true
+    this.#closed = true
+    const turnId = this.#turn?.id ?? this.#history.lastTurn ?? ''
+    const error = { message, details: null, kind: 'other' as const, status: null }
+    this.#services.emit({ type: 'error', threadId: this.id, turnId, error, willRetry: false })
+    this.#setStatus({ type: 'systemError' })
+    this.stop()
+    this.#services.lost(this)
   }
-}
-
-/** A thread as lists show it, from its history and what holds right now. */
-export function viewOf(
-  history: History,
-  header: Header,
-  now: {
-    readonly status: ThreadStatus
-    readonly path: string | null
-    readonly ephemeral: boolean
-    readonly settings: ThreadSettings
-    readonly updatedAt: number
-  },
-): ThreadView {
-  const { settings } = now
-  return {
-    id: header.id,
-    sessionId: header.sessionId,
-    forkedFrom: header.forkedFrom,
-    preview: history.preview,
-    name: history.name,
-    ephemeral: now.ephemeral,
-    provider: settings.provider,
-    model: settings.model,
-    effort: settings.effort,
-    createdAt: header.createdAt,
-    updatedAt: now.updatedAt,
-    recencyAt: now.updatedAt,
-    status: now.status,
-    path: now.path,
-    cwd: settings.cwd,
-    cliVersion: header.cliVersion,
-    originator: header.originator,
-    source: header.source,
-    threadSource: header.threadSource,
-    gitInfo: header.gitInfo,
-  }
-}
-
-function checkLength(input: readonly Input[]): void {
-  const texts = input.flatMap(part => (part.type === 'text' ? [part.text] : []))
-  // A character beyond the basic plane is two units of a string: worth counting only near the limit.
-  if (texts.reduce((n, text) => n + text.length, 0) <= MAX_INPUT) return
-  const length = texts.reduce(
-    (n, text) => n + text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0),
-    0,
-  )
-  if (length <= MAX_INPUT) return
-  throw new EngineError('inputTooLarge', `Input exceeds the maximum length of ${MAX_INPUT} characters.`, {
-    input_error_code: 'input_too_large',
-    max_chars: MAX_INPUT,
-    actual_chars: length,
-  })
 }
 
 const sum = (a: Usage, b: Usage): Usage => ({

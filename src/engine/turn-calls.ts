@@ -1,8 +1,10 @@
 import type { ApprovalAsk, Decision } from './approvals.ts'
 import type { ContextEntry } from './models/model.ts'
 import type { ItemRoad, OutputCall } from './response.ts'
+import { failed } from './tools/args.ts'
 import type { Tool, ToolCall, ToolContext, ToolResult } from './tools/tool.ts'
-import type { TurnHost } from './turn.ts'
+import { findTool, unsupported } from './tools/tools.ts'
+import type { ChangedFile, TurnHost } from './turn.ts'
 
 /** What the calls of one response may touch. */
 export interface CallRoad {
@@ -18,11 +20,10 @@ export interface CallRoad {
  * ever shows a call without its answer.
  */
 export async function runCalls(calls: readonly OutputCall[], tools: readonly Tool[], road: CallRoad): Promise<void> {
-  const context = toolContext(road)
   const running = calls.map(call => {
     // The thread may have seen this id before: an item keeps one id of its own.
     const mine = { ...call, id: road.items.claimId(call.id) }
-    return { call: mine, result: runCall(mine, tools, context) }
+    return { call: mine, result: runCall(mine, tools, road) }
   })
   for (const { call } of running) record(road, { ...call, type: 'call' })
   for (const { call, result } of running) {
@@ -35,19 +36,21 @@ function record(road: CallRoad, entry: ContextEntry): void {
   road.host.record({ t: 'context', turn: road.turnId, entry })
 }
 
-async function runCall(call: ToolCall, tools: readonly Tool[], context: ToolContext): Promise<ToolResult> {
-  const tool = tools.find(t => t.spec.name === call.name && (t.spec.namespace ?? null) === call.namespace)
-  if (!tool) return failed(`unsupported call: ${call.name}`)
+async function runCall(call: ToolCall, tools: readonly Tool[], road: CallRoad): Promise<ToolResult> {
+  const tool = findTool(tools, call)
+  if (!tool) return unsupported(call)
+  const changes: ChangedFile[] = []
   try {
-    return await tool.run(call, context)
+    return await tool.run(call, toolContext(road, changes))
   } catch (error) {
     return failed(`tool failed: ${error instanceof Error ? error.message : String(error)}`)
+  } finally {
+    // Once for each call, however many files it changed.
+    if (changes.length > 0) road.host.filesChanged(road.turnId, changes)
   }
 }
 
-const failed = (text: string): ToolResult => ({ parts: [{ type: 'text', text }], isError: true })
-
-function toolContext(road: CallRoad): ToolContext {
+function toolContext(road: CallRoad, changes: ChangedFile[]): ToolContext {
   const { host, items, turnId, signal } = road
   const { threadId } = host
   return {
@@ -61,7 +64,7 @@ function toolContext(road: CallRoad): ToolContext {
     delta: (itemId, part, delta) => items.delta(itemId, part, delta),
     completeItem: item => items.complete(item, { context: false }),
     plan: (explanation, plan) => host.emit({ type: 'turn.plan', threadId, turnId, explanation, plan }),
-    fileChanged: (path, before, after) => host.fileChanged(turnId, { path, before, after }),
+    fileChanged: (path, before, after) => void changes.push({ path, before, after }),
     warn: message => host.emit({ type: 'warning', threadId, message }),
     async ask(ask: ApprovalAsk): Promise<Decision> {
       const decision = await host.ask(ask, signal)

@@ -24,16 +24,22 @@ export interface TurnHost {
   emit(event: EngineEvent): void
   /** The turn is over and durable: the thread's status is idle again, or systemError when the turn failed. */
   released(failed: boolean): void
+  /** Keeps text of an item that still grows, as far as the disk is quick. `item` is as it started. */
+  journal(turnId: string, item: Item, grown: { readonly part: DeltaPart; readonly delta: string }): void
   claimItemId(wanted: string | null): string
   addUsage(turnId: string, usage: Usage): ThreadUsage
-  /** A tool changed a file; null stands for "not there". Publishes the turn's whole diff. */
-  fileChanged(
-    turnId: string,
-    change: { readonly path: string; readonly before: Buffer | null; readonly after: Buffer | null },
-  ): void
+  /** A tool changed files. Publishes the turn's whole diff. */
+  filesChanged(turnId: string, changes: readonly ChangedFile[]): void
   ask(ask: ApprovalAsk, signal: AbortSignal): Promise<Decision>
   /** What the model should be shown of a message, where that is more than its text. */
   contextOf(message: UserMessage): ContextEntry | null
+}
+
+/** What a tool did to a file; null stands for "not there". */
+export interface ChangedFile {
+  readonly path: string
+  readonly before: Buffer | null
+  readonly after: Buffer | null
 }
 
 export interface Prepared {
@@ -50,7 +56,13 @@ export interface TurnStart {
 
 /** What a turn does: run the agent on a message, or one task that needs no model. */
 export type TurnWork =
-  | { readonly type: 'agent'; readonly message: UserMessage; readonly outputSchema: unknown }
+  | {
+      readonly type: 'agent'
+      readonly message: UserMessage
+      readonly outputSchema: unknown
+      /** What only the model is told, before the message. */
+      readonly opening?: ContextEntry
+    }
   | { readonly type: 'task'; readonly run: Task }
 
 /** Resolves with why it failed, or null. What it starts it completes. */
@@ -84,6 +96,7 @@ export class Turn implements ItemRoad {
   readonly #beside = new Set<Promise<void>>()
   readonly #shown: ContextEntry[] = []
   #items = 0
+  #acted = false
   #startedAt: number | null = null
   #state: 'waiting' | 'running' | 'settling' | 'done' = 'waiting'
   #result: Pick<TurnView, 'status' | 'error' | 'completedAt' | 'durationMs'> | null = null
@@ -92,6 +105,11 @@ export class Turn implements ItemRoad {
     this.id = start.id
     this.#host = host
     this.#start = start
+  }
+
+  /** Whether the model has called a tool in it. */
+  get acted(): boolean {
+    return this.#acted
   }
 
   get state(): 'waiting' | 'running' | 'settling' | 'done' {
@@ -128,13 +146,18 @@ export class Turn implements ItemRoad {
    * shows before the turn is over.
    */
   beside(run: Task): void {
-    const show = (entry: ContextEntry): void => void this.#shown.push(entry)
+    const show = (entry: ContextEntry): void => this.show(entry)
     const done = run({ turnId: this.id, items: this, signal: this.#abort.signal, show }).then(
       () => {},
       () => {},
     )
     this.#beside.add(done)
     void done.then(() => this.#beside.delete(done))
+  }
+
+  /** Has the model read something before its next response, in this turn. */
+  show(entry: ContextEntry): void {
+    this.#shown.push(entry)
   }
 
   interrupt(): void {
@@ -165,7 +188,8 @@ export class Turn implements ItemRoad {
     await this.#finish(signal.aborted ? 'interrupted' : failed ? 'failed' : 'completed', signal.aborted ? null : failed)
   }
 
-  async #agent({ message, outputSchema }: Extract<TurnWork, { type: 'agent' }>): Promise<void> {
+  async #agent({ message, outputSchema, opening }: Extract<TurnWork, { type: 'agent' }>): Promise<void> {
+    if (opening) this.#host.record({ t: 'context', turn: this.id, entry: opening })
     // A turn may be started on nothing, to go on with what is there.
     if (message.content.length > 0) this.#say(message)
     // What was asked is on the medium before a model hears of it: an accepted message is never lost.
@@ -175,6 +199,7 @@ export class Turn implements ItemRoad {
       if ('failed' in step || this.#abort.signal.aborted) await Promise.all(this.#beside)
       if (this.#abort.signal.aborted) return this.#finish('interrupted', null)
       if ('failed' in step) return this.#finish('failed', step.failed)
+      this.#acted ||= step.response.calls.length > 0
       await runCalls(step.response.calls, step.tools, this.#callRoad())
       await Promise.all(this.#beside)
       if (this.#abort.signal.aborted) return this.#finish('interrupted', null)
@@ -246,6 +271,7 @@ export class Turn implements ItemRoad {
     if (part.type === 'text' || part.type === 'output' || part.type === 'plan') open.text += delta
     const host = this.#host
     host.emit({ type: 'item.delta', threadId: host.threadId, turnId: this.id, itemId, index: open.index, part, delta })
+    host.journal(this.id, open.item, { part, delta })
   }
 
   complete(item: Item, about: { readonly context: boolean; readonly opaque?: Opaque }): void {
@@ -304,7 +330,7 @@ export class Turn implements ItemRoad {
 }
 
 /** What the model is told of a turn that a person stopped. */
-const INTERRUPTED: ContextEntry = {
+export const INTERRUPTED: ContextEntry = {
   type: 'message',
   role: 'user',
   parts: [

@@ -114,8 +114,14 @@ export class Hub {
     if (event.type === 'approval.requested') this.#open.set(event.approvalId, { event, asked: new Map() })
     for (const dialect of this.#dialects) this.#deliver(event, dialect)
     if (event.type === 'approval.resolved') this.#close(event.approvalId)
-    if (event.type === 'thread.closed') this.#followers.delete(event.threadId)
+    if (isFarewell(event)) this.#leaveThread(event)
     if (isTerminal(event) && !this.hasFollowers(event.threadId)) this.#keep(event)
+  }
+
+  /** A thread that is gone from memory has no followers: who opens it again follows it anew. */
+  #leaveThread({ type, threadId }: Farewell): void {
+    if (type === 'thread.deleted') this.#kept.delete(threadId)
+    if (this.#followers.delete(threadId)) this.#options.attendance(threadId, false)
   }
 
   #deliver(event: EngineEvent, dialect: Dialect): void {
@@ -171,6 +177,12 @@ export class Hub {
   #listDialects(): void {
     this.#dialects = [...new Set([...this.#sessions].map(session => session.dialect))]
   }
+}
+
+type Farewell = Extract<EngineEvent, { type: 'thread.closed' | 'thread.archived' | 'thread.deleted' }>
+
+function isFarewell(event: EngineEvent): event is Farewell {
+  return event.type === 'thread.closed' || event.type === 'thread.archived' || event.type === 'thread.deleted'
 }
 
 function isTerminal(event: EngineEvent): event is Extract<EngineEvent, { type: 'turn.completed' | 'error' }> {

@@ -27,10 +27,11 @@ export const threadMethods = (engine: Engine, hub: Hub) =>
     },
 
     'thread/name/set': {
-      handle({ threadId, name }) {
+      async handle({ threadId, name }, { afterReply }) {
         const trimmed = name.trim()
         if (trimmed === '') throw new EngineError('invalidParams', 'thread name must not be empty')
-        engine.rename(threadId, trimmed)
+        const told = await engine.rename(threadId, trimmed)
+        afterReply(told)
         return {}
       },
     },
@@ -38,8 +39,7 @@ export const threadMethods = (engine: Engine, hub: Hub) =>
     'thread/list': {
       lane: 'none',
       handle(params) {
-        if (params.archived) return { data: [], nextCursor: null, backwardsCursor: null, readStates: {} }
-        const page = listThreads(isNarrowed(params) ? [] : engine.threads.views(), {
+        const page = listThreads(isNarrowed(params) ? [] : engine.threads.views(params.archived ?? false), {
           cursor: params.cursor ?? null,
           limit: limitOf(params.limit, 25),
           sortKey: SORT_KEYS[params.sortKey ?? 'created_at'] ?? 'createdAt',
