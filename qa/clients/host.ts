@@ -5,7 +5,7 @@ import { makePlace, type Place } from '../kit/place.ts'
 import { isCodex, Server, type ServerCommand } from '../kit/server.ts'
 import type { Session } from '../kit/session.ts'
 import { openWs } from '../kit/ws-link.ts'
-import { WireProxy } from './proxy.ts'
+import { type ProxyOptions, WireProxy } from './proxy.ts'
 
 /** Name of the environment variable in which clients are given the token. */
 export const TOKEN_VARIABLE = 'QA_REMOTE_TOKEN'
@@ -36,13 +36,15 @@ export async function openHost(session: Session, backend: OpenBackend, door: Doo
   const start = { command, place }
   const server = door === 'unix' ? await Server.unix(start) : await Server.ws(start, auth(command, place, door))
   const token = door === 'token' ? readToken(command, place) : null
-  const proxy = await WireProxy.start({
+  const { witness } = session
+  const options: ProxyOptions = {
     connect: ({ authorization }) => {
       const headers = authorization === undefined ? {} : { authorization }
       return openWs({ url: 'ws://localhost/', ...server.address, headers })
     },
-    ...(session.witness ? { tap: () => session.witness!.tap() } : {}),
-  })
+    ...(witness ? { tap: () => witness.tap() } : {}),
+  }
+  const proxy = await WireProxy.start(options, door === 'unix' ? join(place.dir, 'proxy.sock') : undefined)
   return {
     server,
     place,

@@ -44,15 +44,21 @@ export class WireProxy {
     this.#sockets.on('connection', (socket, request) => this.#join(socket, request))
   }
 
-  static async start(options: ProxyOptions): Promise<WireProxy> {
+  /** Listens on a free port, or on a unix socket at `path`. */
+  static async start(options: ProxyOptions, path?: string): Promise<WireProxy> {
     const proxy = new WireProxy(options)
-    await new Promise<void>(resolve => proxy.#http.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve, reject) => {
+      proxy.#http.once('error', reject)
+      if (path === undefined) proxy.#http.listen(0, '127.0.0.1', resolve)
+      else proxy.#http.listen(path, resolve)
+    })
     return proxy
   }
 
   /** Address for the client under test. */
   get url(): string {
-    return `ws://127.0.0.1:${(this.#http.address() as AddressInfo).port}`
+    const address = this.#http.address() as AddressInfo | string
+    return typeof address === 'string' ? `unix://${address}` : `ws://127.0.0.1:${address.port}`
   }
 
   /** How many connections it has carried. */
