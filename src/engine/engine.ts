@@ -95,12 +95,13 @@ export class Engine {
     // What a server that died left running is nobody's any more.
     void stopOrphans()
     this.host = { processes, shell, umask: options.umask, tmpdir: env.TMPDIR || tmpdir() }
+    const durable = (): boolean => settings.server().durability === 'full'
     this.threads = new Threads({
       now,
       unloadMs: options.unloadMs ?? UNLOAD_MS,
       attended: threadId => this.#attended.has(threadId),
       services: {
-        store: new Store({ disk: realDisk, root: join(options.home, 'sessions'), now }),
+        store: new Store({ disk: realDisk, root: join(options.home, 'sessions'), now, durable }),
         now,
         desk: this.desk,
         emit,
@@ -209,6 +210,7 @@ export class Engine {
     if (attended) this.#attended.add(threadId)
     else this.#attended.delete(threadId)
     this.desk.attend(threadId, attended)
+    if (attended) this.threads.loaded(threadId)?.heard()
     this.threads.rest(threadId)
   }
 

@@ -10,11 +10,17 @@ import type {
 } from './events.ts'
 import type { Item, UserMessage } from './items.ts'
 import type { ContextEntry, Opaque } from './models/model.ts'
+import { PartialItems } from './partial-items.ts'
 import type { Header, LogRecord, Stored } from './store/records.ts'
 import { partsOf } from './user-context.ts'
 
 /** Characters of the first message that lists show. */
 const PREVIEW_LENGTH = 1000
+
+interface TurnEnd {
+  readonly completedAt: number
+  readonly durationMs: number
+}
 
 interface PastTurn {
   readonly id: string
@@ -24,6 +30,8 @@ interface PastTurn {
   startedAt: number | null
   completedAt: number | null
   durationMs: number | null
+  /** When it was last heard of. */
+  lastAt: number
   /** Entries of the context before this turn, and what had been used by then. */
   readonly contextBefore: number
   readonly usageBefore: ThreadUsage | null
@@ -49,6 +57,7 @@ export class History {
   readonly #turns: PastTurn[] = []
   readonly #byId = new Map<string, PastTurn>()
   readonly #itemIds = new Set<string>()
+  readonly #partial = new PartialItems()
   #updatedAt = 0
 
   static of(records: readonly Stored[]): History {
@@ -87,6 +96,7 @@ export class History {
     this.queue = []
     this.#byId.clear()
     this.#itemIds.clear()
+    this.#partial.clear()
   }
 
   hasTurn(id: string): boolean {
@@ -94,17 +104,26 @@ export class History {
   }
 
   hasItem(id: string): boolean {
-    return this.#itemIds.has(id)
+    return this.#itemIds.has(id) || this.#partial.has(id)
+  }
+
+  /** Turns that a process left without an end when it died, with what was open in them. */
+  unfinished(): readonly { readonly turn: string; readonly items: readonly Item[]; readonly end: TurnEnd }[] {
+    const open = this.#turns.filter(turn => turn.status === 'inProgress')
+    return open.map(({ id, startedAt, lastAt }) => {
+      const end = { completedAt: lastAt, durationMs: Math.max(0, lastAt - (startedAt ?? lastAt)) }
+      return { turn: id, items: this.#partial.of(id), end }
+    })
   }
 
   /** Turns in order. One without an end reads as interrupted, unless it is the `running` one. */
   turns(running: string | null = null): readonly TurnView[] {
-    return this.#turns.map(turn => view(turn, running))
+    return this.#turns.map(turn => this.#view(turn, running))
   }
 
   turn(id: string, running: string | null = null): TurnView | undefined {
     const turn = this.#byId.get(id)
-    return turn && view(turn, running)
+    return turn && this.#view(turn, running)
   }
 
   /** Takes one record into account. Records of unknown kinds and of unknown turns are passed over. */
@@ -124,9 +143,11 @@ export class History {
         this.name = record.name
         return
       case 'turn':
-        return this.#begin(record.turn, record.startedAt)
+        return this.#begin(record.turn, record.startedAt, at)
       case 'item':
-        return this.#item(record)
+        return this.#item(record, at)
+      case 'part':
+        return this.#part(record, at)
       case 'context':
         this.context.push(record.entry)
         return
@@ -158,7 +179,7 @@ export class History {
     }
   }
 
-  #begin(id: string, startedAt: number): void {
+  #begin(id: string, startedAt: number, at: number): void {
     if (this.#byId.has(id)) return
     const turn: PastTurn = {
       id,
@@ -168,6 +189,7 @@ export class History {
       startedAt,
       completedAt: null,
       durationMs: null,
+      lastAt: at,
       contextBefore: this.context.length,
       usageBefore: this.usage,
     }
@@ -180,15 +202,20 @@ export class History {
     const first = this.#turns.findIndex(turn => turn.id === from)
     const [oldest, ...others] = first < 0 ? [] : this.#turns.splice(first)
     if (!oldest) return
-    for (const turn of [oldest, ...others]) this.#byId.delete(turn.id)
+    for (const turn of [oldest, ...others]) {
+      this.#byId.delete(turn.id)
+      this.#partial.drop(turn.id)
+    }
     this.context.length = Math.min(this.context.length, oldest.contextBefore)
     if (this.usage) this.usage = { ...this.usage, last: oldest.usageBefore?.last ?? NOTHING_USED }
   }
 
-  #item(record: Extract<LogRecord, { t: 'item' }>): void {
+  #item(record: Extract<LogRecord, { t: 'item' }>, at: number): void {
     const turn = this.#byId.get(record.turn)
     if (!turn || this.#itemIds.has(record.item.id)) return
+    turn.lastAt = at
     this.#itemIds.add(record.item.id)
+    this.#partial.settle(record.item.id)
     turn.items.push(record.item)
     if (record.item.type === 'userMessage' && this.preview === '') this.preview = previewOf(record.item)
     if (!record.context) return
@@ -196,20 +223,29 @@ export class History {
     if (entry) this.context.push(entry)
   }
 
+  #view(turn: PastTurn, running: string | null): TurnView {
+    const { id, error, startedAt, completedAt, durationMs } = turn
+    const cut = turn.status === 'inProgress' && id !== running
+    const items = cut ? [...turn.items, ...this.#partial.of(id)] : [...turn.items]
+    return { id, status: cut ? 'interrupted' : turn.status, error, startedAt, completedAt, durationMs, items }
+  }
+
+  #part(record: Extract<LogRecord, { t: 'part' }>, at: number): void {
+    const turn = this.#byId.get(record.turn)
+    if (turn?.status !== 'inProgress' || this.#itemIds.has(record.item)) return
+    turn.lastAt = at
+    this.#partial.add(record)
+  }
+
   #end(record: Extract<LogRecord, { t: 'end' }>): void {
     const turn = this.#byId.get(record.turn)
     if (turn?.status !== 'inProgress') return
+    this.#partial.drop(turn.id)
     turn.status = record.status
     turn.error = record.error
     turn.completedAt = record.completedAt
     turn.durationMs = record.durationMs
   }
-}
-
-function view(turn: PastTurn, running: string | null): TurnView {
-  const status = turn.status === 'inProgress' && turn.id !== running ? 'interrupted' : turn.status
-  const { id, error, startedAt, completedAt, durationMs } = turn
-  return { id, status, error, startedAt, completedAt, durationMs, items: [...turn.items] }
 }
 
 /** First words of a thread, for lists. */

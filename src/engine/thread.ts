@@ -19,7 +19,7 @@ import { readGitInfo } from './git-info.ts'
 import { type GoalChange, goalAfter, goalAfterTurn, goalAfterUsage, goalPrompt, spentPrompt } from './goal.ts'
 import { History } from './history.ts'
 import { checkLength } from './input-length.ts'
-import type { Input, UserMessage } from './items.ts'
+import type { Input, Item, UserMessage } from './items.ts'
 import type { ContextEntry, Usage } from './models/model.ts'
 import { type Queue, queued, removed } from './queue.ts'
 import { Journal } from './store/journal.ts'
@@ -30,7 +30,7 @@ import type { Store } from './store/store.ts'
 import { viewOf } from './thread-view.ts'
 import type { ClientTool } from './tools/client-tool-specs.ts'
 import type { Grants } from './tools/tool.ts'
-import { type Task, Turn, type TurnHost, type TurnWork } from './turn.ts'
+import { INTERRUPTED, type Task, Turn, type TurnHost, type TurnWork } from './turn.ts'
 import { diffRoot, TurnDiff } from './turn-diff.ts'
 import { contextOf } from './user-context.ts'
 
@@ -95,6 +95,8 @@ export class Thread {
   /** What the running turn has done to files; made with its first change. */
   #diff: TurnDiff | null = null
   #closed = false
+  /** Warnings that nobody was there to hear. */
+  readonly #untold: string[] = []
   readonly #journal = new Journal(entry => this.#log?.journal(entry))
   /** Another process has its log. */
   #lost = false
@@ -103,6 +105,7 @@ export class Thread {
   /** A turn that the goal started and in which the model did nothing: another one would do no more. */
   #barren = false
   readonly #idle: (() => void)[] = []
+  #elicitations = 0
   #updatedAt: number
 
   constructor(origin: ThreadOrigin, services: ThreadServices) {
@@ -163,6 +166,11 @@ export class Thread {
   /** Input that waits for turns of its own. */
   get queue(): Queue {
     return this.#history.queue
+  }
+
+  /** Id of the last turn, or null. */
+  get lastTurn(): string | null {
+    return this.#history.lastTurn
   }
 
   get readState(): ReadState {
@@ -316,6 +324,11 @@ export class Thread {
     return started
   }
 
+  /** Works on the goal if nothing else is to be done. Queued input goes on waiting for whoever held it. */
+  pursue(): void {
+    this.#next()
+  }
+
   /** Starts what the thread has to do by itself: somebody has asked for it. */
   wake(): void {
     this.#held = false
@@ -346,6 +359,20 @@ export class Thread {
     this.#held = end.status !== 'completed'
     this.#barren = forGoal === true && !turn.acted
     if (this.goal?.status === 'active') this.#tellGoal(turn.id, goalAfterTurn(this.goal, end, this.#services.now()))
+  }
+
+  /** Counts what a client's own tools ask people, outside of this server; returns how many questions are open. */
+  countElicitation(by: 1 | -1): number {
+    if (this.#elicitations + by < 0) {
+      throw new EngineError('invalidParams', 'out-of-band elicitation count is already zero')
+    }
+    this.#elicitations += by
+    return this.#elicitations
+  }
+
+  /** Resolves when what was written survives a power cut. */
+  sync(): Promise<void> {
+    return this.#sync()
   }
 
   /** Writes a fact that is no turn's. */
@@ -394,6 +421,16 @@ export class Thread {
     this.#services.emit({ type: 'warning', threadId: this.id, message })
   }
 
+  /** Tells the user something as soon as somebody follows the thread. */
+  warnWhenHeard(message: string): void {
+    this.#untold.push(message)
+  }
+
+  /** Somebody follows it now. */
+  heard(): void {
+    for (const message of this.#untold.splice(0)) this.warnOnce(message)
+  }
+
   /** Recomputes what the thread waits on. */
   refreshStatus(): void {
     // A turn that is being stopped waits for nothing more.
@@ -429,10 +466,23 @@ export class Thread {
     if (overrides) this.change(overrides)
     this.#diff = null
     this.#setStatus({ type: 'active', waitingOn: [] })
+    this.#endUnfinished()
     void turn.run().then(() => {
       this.#ended(pending)
       this.#next()
     })
+  }
+
+  /** Gives turns that an earlier process left open their end, and the model what had been said in them. */
+  #endUnfinished(): void {
+    for (const { turn, items, end } of this.#history.unfinished()) {
+      for (const item of items) {
+        const { completedAt } = end
+        this.#record({ t: 'item', turn, item, startedAt: completedAt, completedAt, context: wasSaid(item) })
+      }
+      this.#record({ t: 'context', turn, entry: INTERRUPTED })
+      this.#record({ t: 'end', turn, status: 'interrupted', error: null, ...end })
+    }
   }
 
   #drop(pending: Pending): void {
@@ -563,6 +613,9 @@ export class Thread {
     this.#services.lost(this)
   }
 }
+
+/** Half a thought without its signature is of no use to any model. */
+const wasSaid = (item: Item): boolean => item.type === 'agentMessage' && item.text !== ''
 
 const sum = (a: Usage, b: Usage): Usage => ({
   input: a.input + b.input,

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { isUuid, newId } from '../base/ids.ts'
 import type { JsonObject } from '../base/json.ts'
 import { EngineError } from './errors.ts'
-import type { GitInfo, ThreadSettings, ThreadView } from './events.ts'
+import type { GitInfo, ReadState, ThreadSettings, ThreadView } from './events.ts'
 import { copyOf, type ForkPoint } from './fork.ts'
 import { readGitInfo } from './git-info.ts'
 import { History } from './history.ts'
@@ -134,7 +134,13 @@ export class Threads {
     if (!opened) throw this.#services.store.findArchived(id) ? archived(id) : noLog(id)
     const { header, history, path } = opened.thread
     const origin = { header, ephemeral: false, clientTools: [], stored: { log: opened.log, history, path } }
-    return this.#add(new Thread(origin, this.#services))
+    const loaded = this.#add(new Thread(origin, this.#services))
+    const { bad } = opened.thread
+    if (bad > 0)
+      loaded.warnWhenHeard(
+        `${bad} damaged line${bad > 1 ? 's' : ''} of this conversation's log could not be read; the rest is here.`,
+      )
+    return loaded
   }
 
   /** A thread on disk that is not in memory. */
@@ -176,6 +182,29 @@ export class Threads {
     opened.thread.history.apply(opened.log.append(entry), this.#services.now())
     await opened.log.close()
     return storedView(opened.thread)
+  }
+
+  /**
+   * Marks a thread as read, or as unread from its last turn on. A client that knows an older state than the newest changes
+   * nothing and is given that one.
+   */
+  async markRead(
+    id: string,
+    read: boolean,
+    revision: string,
+  ): Promise<{ readonly changed: boolean; readonly readState: ReadState }> {
+    checkId(id)
+    const past = this.loaded(id) ?? this.#services.store.read(id)?.history
+    if (!past) throw new EngineError('threadNotFound', `thread not found: ${id}`, { threadId: id })
+    const current = past.readState
+    if (current.revision !== revision || read === (current.firstUnread === null)) {
+      return { changed: false, readState: current }
+    }
+    const { lastTurn } = past
+    const unread = lastTurn === null ? { type: 'threadStart' as const } : { type: 'turn' as const, turnId: lastTurn }
+    const readState = { firstUnread: read ? null : unread, revision: String(Number(revision) + 1) }
+    await this.note(id, { t: 'read', readState })
+    return { changed: true, readState }
   }
 
   /** Puts a thread away: it leaves memory and lists, and nobody can resume it until it is brought back. */

@@ -57,6 +57,9 @@ export class LogFile {
   #state: 'fine' | 'failing' | 'lost' | 'closed' = 'fine'
   /** After a failed sync nobody knows what the file holds: it is written anew. */
   #suspect = false
+  #closing = false
+  /** The lock has been given back; only bringing to the medium what is written may follow. */
+  #released = false
   #folders: readonly string[] = []
   #timer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
@@ -78,7 +81,7 @@ export class LogFile {
 
   /** Takes one whole line; writes it at once when the disk allows. */
   append(line: Buffer): void {
-    if (this.#ended) return
+    if (this.#ended || this.#closing) return
     this.#waiting.push(line)
     this.#waitingBytes += line.length
     this.#flush()
@@ -98,11 +101,16 @@ export class LogFile {
     return this.#queued
   }
 
-  /** Writes what it can, gives the lock back. */
+  /**
+   * Gives the lock back: at once when everything is written, so that whoever opens the log next need not wait for the
+   * medium; else when a last attempt has been made.
+   */
   async close(): Promise<void> {
-    if (this.#state === 'closed') return
-    if (this.#waiting.length + this.#written.length > 0) await this.sync()
-    await (this.#queued ?? this.#running)
+    if (this.#ended) return
+    this.#closing = true
+    this.#released = this.#state === 'fine' && this.#waiting.length === 0 && !this.#suspect
+    if (this.#released) this.#opened?.lock.release()
+    await this.sync()
     this.#state = 'closed'
     this.#stopTimer()
     this.#drop()
@@ -133,7 +141,7 @@ export class LogFile {
     } catch (error) {
       this.#suspect = true
       this.#failed(error)
-      await this.#rewrite()
+      if (!this.#released) await this.#rewrite()
     }
   }
 
@@ -235,7 +243,7 @@ export class LogFile {
   /** Whether lock and file are still ours. A disk that cannot tell counts as failing, not as lost. */
   #owned(): boolean {
     const { disk, path } = this.#options
-    if (!this.#opened) return true
+    if (!this.#opened || this.#released) return true
     try {
       if (!this.#opened.lock.held) this.#lose('another process has taken it over')
       else if (disk.stat(path)?.ino !== this.#opened.handle.ino) this.#lose('its file has been moved or removed')

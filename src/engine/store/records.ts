@@ -9,7 +9,7 @@ import type {
   TurnError,
   TurnStatus,
 } from '../events.ts'
-import type { Item } from '../items.ts'
+import type { DeltaPart, Item } from '../items.ts'
 import type { ContextEntry, Opaque } from '../models/model.ts'
 
 /** Version of the record shapes below, in every log's header. */
@@ -50,6 +50,15 @@ export type Entry =
       readonly context: boolean
       /** State that a wire needs back with this item. */
       readonly opaque?: Opaque
+    }
+  | {
+      /** Text of an item that still grows; its `start` stands in the first piece of it. No record that is owed. */
+      readonly t: 'part'
+      readonly turn: string
+      readonly item: string
+      readonly start: Item | null
+      readonly part: DeltaPart
+      readonly text: string
     }
   /** Something only the model sees: tool calls and results, instructions. */
   | { readonly t: 'context'; readonly turn: string | null; readonly entry: ContextEntry }
