@@ -28,9 +28,9 @@ function toStderr(line: string): void {
   process.stderr.write(line)
 }
 
-/** Control and bidirectional characters as `\u{..}`, so that no log line or prompt can dress up as another. */
+/** Control, bidirectional and invisible characters as `\u{..}`, so that no log line or prompt can dress up as another. */
 export function printable(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, c => {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, c => {
     return `\\u{${c.codePointAt(0)!.toString(16)}}`
   })
 }

@@ -37,7 +37,7 @@ export function preparer(options: PrepareOptions): (thread: Thread, outputSchema
     const { settings } = thread
     const config = options.settings.resolve(thread.scope)
     const { model, retries } = await options.models.open(settings, config)
-    thread.contextWindow = config.contextWindow ?? model.info.contextWindow
+    thread.contextWindow = model.info.contextWindow
     const command = config.features.unified_exec === false ? 'shell_command' : 'exec_command'
     const common = toolsFor({ host: options.host, model: model.info, clientTools: thread.clientTools, command })
     const tools = thread.goal ? [...common, ...goalTools(thread)] : common
