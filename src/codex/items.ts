@@ -2,6 +2,7 @@ import type { CommandAction, FileChange, Input, Item, ToolContent } from '../eng
 import type {
   DynamicToolCallOutputContentItem,
   FileUpdateChange,
+  ImageDetail,
   ThreadItem,
   UserInput,
   CommandAction as WireAction,
@@ -71,7 +72,8 @@ const SOURCES = {
   sessionInteraction: 'unifiedExecInteraction',
 } as const
 
-function toInput(input: Input): UserInput {
+/** What a person put in, as clients know it. */
+export function toInput(input: Input): UserInput {
   switch (input.type) {
     case 'text': {
       const elements = input.elements.map(e => ({
@@ -81,9 +83,9 @@ function toInput(input: Input): UserInput {
       return { type: 'text', text: input.text, text_elements: elements }
     }
     case 'image':
-      return { type: 'image', url: input.url, ...detailOf(input) }
+      return { type: 'image', url: input.url, detail: detailOf(input) }
     case 'localImage':
-      return { type: 'localImage', path: input.path, ...detailOf(input) }
+      return { type: 'localImage', path: input.path, detail: detailOf(input) }
     case 'skill':
     case 'mention':
       return { type: input.type, name: input.name, path: input.path }
@@ -92,8 +94,8 @@ function toInput(input: Input): UserInput {
   }
 }
 
-const detailOf = ({ detail }: { readonly detail?: string }): { detail?: never } =>
-  detail ? { detail: detail as never } : {}
+const detailOf = ({ detail }: { readonly detail?: string }): ImageDetail | null =>
+  (detail as ImageDetail | undefined) ?? null
 
 export function toAction(action: CommandAction): WireAction {
   switch (action.type) {
