@@ -50,6 +50,20 @@ export function toRpcError(error: unknown): RpcError {
   return new RpcError(CODES[error.code], message, WITH_DATA.has(error.code) ? error.data : undefined)
 }
 
+/** Why a write to the configuration was refused, in codex's words: clients tell a conflict by them. */
+const CONFIG_WRITE_CODES: Partial<Readonly<Record<EngineErrorCode, string>>> = {
+  configInvalid: 'configValidationError',
+  configConflict: 'configVersionConflict',
+  configReadonly: 'configLayerReadonly',
+}
+
+/** What a codex client sees of a configuration that was not written. */
+export function toConfigWriteError(error: unknown): RpcError {
+  const seen = toRpcError(error)
+  const code = error instanceof EngineError ? CONFIG_WRITE_CODES[error.code] : undefined
+  return code ? new RpcError(seen.code, seen.message, { config_write_error_code: code }) : seen
+}
+
 /**
  * Codex's words for an id that is no UUID: where its parser stopped. `noun` is `thread`, or `session` for resume, fork,
  * archive and unarchive.

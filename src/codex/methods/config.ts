@@ -1,15 +1,25 @@
 import type { Json } from '../../base/json.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { EngineError } from '../../engine/errors.ts'
+import type { ConfigWrite } from '../../engine/settings/edits.ts'
 import type { ClientRequests } from '../../protocol/codex/methods.gen.ts'
+import type { ConfigWriteResponse } from '../../protocol/codex/types.gen.ts'
 import { INTERNAL_ERROR, RpcError } from '../../rpc/error.ts'
 import type { Methods } from '../../rpc/methods.ts'
 import type { Call } from '../../server/dialect.ts'
 import { toConfigRead, toConfigWrite } from '../config.ts'
+import { toConfigWriteError } from '../errors.ts'
 
 /** config/*: reading what counts and writing the user's own file. */
-export const configMethods = ({ settings }: Engine) =>
-  ({
+export const configMethods = ({ settings }: Engine) => {
+  const write = async (edits: ConfigWrite): Promise<ConfigWriteResponse> => {
+    try {
+      return toConfigWrite(await settings.write(edits))
+    } catch (error) {
+      throw toConfigWriteError(error)
+    }
+  }
+  return {
     'config/read': {
       lane: 'none',
       handle({ cwd, includeLayers }) {
@@ -33,7 +43,7 @@ export const configMethods = ({ settings }: Engine) =>
       async handle({ keyPath, value, mergeStrategy, filePath, expectedVersion }) {
         const edits = [{ keyPath, value: value as Json, mergeStrategy }]
         const where = { filePath: filePath ?? null, expectedVersion: expectedVersion ?? null }
-        return toConfigWrite(await settings.write({ edits, ...where }))
+        return write({ edits, ...where })
       },
     },
 
@@ -42,7 +52,8 @@ export const configMethods = ({ settings }: Engine) =>
       async handle({ edits, filePath, expectedVersion }) {
         const where = { filePath: filePath ?? null, expectedVersion: expectedVersion ?? null }
         const changes = edits.map(edit => ({ ...edit, value: edit.value as Json }))
-        return toConfigWrite(await settings.write({ edits: changes, ...where }))
+        return write({ edits: changes, ...where })
       },
     },
-  }) satisfies Methods<ClientRequests, Call>
+  } satisfies Methods<ClientRequests, Call>
+}
