@@ -16,7 +16,8 @@ export function generateProtocol(): ReadonlyMap<string, string> {
   const pins = PINS.map(readPin)
   const overrides = readOverrides()
   const tables = methodTables(pins, overrides)
-  const received = markPaths(both(pins, 'received', widenAll), overrides.pathFields)
+  const widest = markUntagged(both(pins, 'received', widenAll), overrides.untagged)
+  const received = markPaths(widest, overrides.pathFields)
   const sent = both(pins, 'sent', narrowAll)
   const incoming = reachable(received, incomingNames(tables))
   const files = {
@@ -39,6 +40,16 @@ function methodTables(pins: readonly Pin[], overrides: Overrides): MethodTables 
 
 function both(pins: readonly Pin[], use: Use, merge: (first: Shapes, second: Shapes) => Shapes): Shapes {
   return pins.map(pin => readShapes(pin, use)).reduce(merge)
+}
+
+/** The shapes with the variant that an object without a tag has. */
+function markUntagged(shapes: Shapes, variants: Overrides['untagged']): Shapes {
+  const marked = Object.entries(variants).map(([name, untagged]) => {
+    const shape = shapes[name]
+    if (typeof shape !== 'object' || !('tagged' in shape)) throw new Error(`${name} has no tag`)
+    return [name, { ...shape, untagged }] as const
+  })
+  return { ...shapes, ...Object.fromEntries(marked) }
 }
 
 /** The shapes with `file` where a listed field (`Struct.field`) says string. */

@@ -12,6 +12,8 @@ export interface Overrides {
   readonly omittedWhenNull: readonly string[]
   /** Strings of params that codex reads as paths, relative ones too; measured, and seen only in the text of a wrong type. */
   readonly pathFields: readonly string[]
+  /** Tagged types whose objects may leave the tag out, with the variant they are then; measured. */
+  readonly untagged: { readonly [type: string]: string }
   /** Enum variants that need the capability, with the name the refusal gives them. */
   readonly experimentalVariants: readonly { readonly field: string; readonly variant: string; readonly name: string }[]
 }

@@ -84,7 +84,10 @@ function faultOfTagged(shape: Tagged, value: unknown, names: Names): string | nu
   const { tag, variants } = shape
   if (Array.isArray(value) && value.length === 0) return `missing field \`${tag}\``
   if (!isObject(value)) return wrongType(value, `internally tagged enum ${shape.tagged}`)
-  if (!Object.hasOwn(value, tag)) return `missing field \`${tag}\``
+  if (!Object.hasOwn(value, tag)) {
+    const meant = shape.untagged === undefined ? undefined : variants[shape.untagged]
+    return meant === undefined ? `missing field \`${tag}\`` : faultOf(meant, value, names)
+  }
   const { [tag]: name, ...rest } = value
   if (typeof name !== 'string') return wrongTag(name, shape.known)
   const variant = Object.hasOwn(variants, name) ? variants[name] : undefined

@@ -59,6 +59,8 @@ export interface Tagged {
   /** In declaration order; the first `known` are those a text lists. */
   readonly variants: Shapes
   readonly known: number
+  /** The variant of an object that does not say; without it, that is a fault. */
+  readonly untagged?: string
 }
 
 /** A string, or an object with one key; null where the variant is a plain string. */
