@@ -26,7 +26,8 @@ t.test('it knows ids, times and places', async t => {
   t.ok(isUuid('00000000-0000-7000-8000-000000000000'))
   t.notOk(isUuid('bogus'))
   t.notOk(isUuid(`${newId()}x`))
-  t.ok(newId() < newId(), 'later ids sort behind earlier ones')
+  const [earlier, later] = [newId(), newId()]
+  t.ok(earlier < later, 'later ids sort behind earlier ones')
   t.equal(seconds(1_999), 1)
   t.equal(skeinHome({ SKEIN_HOME: '/s', HOME: '/h', CODEX_HOME: '/c' }), '/s')
   t.equal(skeinHome({ HOME: '/h', CODEX_HOME: '/c' }), '/h/.skein')
