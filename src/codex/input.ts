@@ -43,8 +43,12 @@ export function readInput(input: TurnParams['input']): readonly Input[] {
 /** Input that no wire of ours can carry is refused at once instead of being dropped. */
 const unsupported = (what: string): RpcError => new RpcError(INVALID_REQUEST, `${what} is not supported as input`)
 
+/** thread/start, or a thread/resume that brings its history along. */
+type StartLike = Omit<ClientRequests['thread/resume']['params'], 'threadId'> &
+  Pick<StartParams, 'ephemeral' | 'threadSource' | 'dynamicTools'>
+
 /** What thread/start asks for; what it says of model, policy and instructions is configuration for this thread. */
-export function readStart(params: StartParams, session: Session): ThreadParams {
+export function readStart(params: StartLike, session: Session): ThreadParams {
   if (params.permissions != null && params.sandbox != null) {
     throw new RpcError(INVALID_REQUEST, '`permissions` cannot be combined with `sandbox`')
   }
@@ -161,5 +165,40 @@ export function readSandboxMode(mode: NonNullable<StartParams['sandbox']>): Sand
       return readSandbox({ type: 'workspaceWrite' })
     default:
       return mode satisfies never
+  }
+}
+
+type Reopening = Pick<
+  ClientRequests['thread/resume']['params'],
+  | 'model'
+  | 'modelProvider'
+  | 'cwd'
+  | 'runtimeWorkspaceRoots'
+  | 'approvalPolicy'
+  | 'permissions'
+  | 'sandbox'
+  | 'serviceTier'
+  | 'personality'
+  | 'baseInstructions'
+  | 'developerInstructions'
+>
+
+/** What a cold resume or a fork may change of a thread. */
+export function readReopening(params: Reopening): SettingsChange {
+  if (params.permissions != null && params.sandbox != null) {
+    throw new RpcError(INVALID_REQUEST, '`permissions` cannot be combined with `sandbox`')
+  }
+  return {
+    model: params.model ?? null,
+    provider: params.modelProvider ?? null,
+    cwd: params.cwd ?? null,
+    workspaceRoots: params.runtimeWorkspaceRoots ?? null,
+    approvalPolicy: readPolicy(params.approvalPolicy),
+    permissions: params.permissions ?? null,
+    sandbox: params.sandbox ? readSandboxMode(params.sandbox) : null,
+    serviceTier: params.serviceTier ?? null,
+    personality: params.personality ?? null,
+    baseInstructions: params.baseInstructions ?? null,
+    developerInstructions: params.developerInstructions ?? null,
   }
 }

@@ -1,5 +1,6 @@
 import { isObject } from '../base/json.ts'
 import { EngineError } from '../engine/errors.ts'
+import type { TurnView } from '../engine/events.ts'
 import type { Page } from '../engine/listing.ts'
 
 export interface PageQuery {
@@ -22,6 +23,19 @@ export function pageOf<T>(entries: readonly T[], idOf: (entry: T) => string, nam
     data,
     next: last !== undefined && start + data.length < ordered.length ? cursor(last, false) : null,
     back: first === undefined ? null : cursor(first, true),
+  }
+}
+
+/** Cursors that lead back from the end of a history, for thread/turns/list and thread/items/list in descending order. */
+export function anchorsOf(turns: readonly TurnView[]): {
+  readonly turnsBackwardsCursor: string | null
+  readonly itemsBackwardsCursor: string | null
+} {
+  const turnId = turns.at(-1)?.id
+  const itemId = turns.flatMap(turn => turn.items.at(-1) ?? []).at(-1)?.id
+  return {
+    turnsBackwardsCursor: turnId === undefined ? null : JSON.stringify({ turnId, includeAnchor: true }),
+    itemsBackwardsCursor: itemId === undefined ? null : JSON.stringify({ itemId, includeAnchor: true }),
   }
 }
 

@@ -14,10 +14,17 @@ import type { Rows } from './dialect.ts'
 import { toRpcError } from './errors.ts'
 import { project } from './events.ts'
 import { accountMethods } from './methods/account.ts'
+import { archiveMethods } from './methods/archive.ts'
 import { configMethods } from './methods/config.ts'
+import { factMethods } from './methods/facts.ts'
+import { forkMethods } from './methods/fork.ts'
+import { goalMethods } from './methods/goal.ts'
 import { historyMethods } from './methods/history.ts'
 import { modelMethods } from './methods/model.ts'
+import { queueMethods } from './methods/queue.ts'
 import { resumeMethods } from './methods/resume.ts'
+import { rollbackMethods } from './methods/rollback.ts'
+import { searchMethods } from './methods/search.ts'
 import { settingsMethods } from './methods/settings.ts'
 import { stubMethods } from './methods/stubs.ts'
 import { threadMethods } from './methods/thread.ts'
@@ -36,6 +43,13 @@ export function methodTable({ engine, hub, home }: RowsOptions): Methods<ClientR
   return {
     ...threadMethods(engine, hub),
     ...resumeMethods(engine, hub),
+    ...forkMethods(engine, hub),
+    ...archiveMethods(engine),
+    ...rollbackMethods(engine),
+    ...factMethods(engine),
+    ...goalMethods(engine),
+    ...queueMethods(engine),
+    ...searchMethods(engine),
     ...historyMethods(engine),
     ...settingsMethods(engine),
     ...turnMethods(engine),

@@ -75,6 +75,7 @@ export class Engine {
   readonly models: Models
   readonly settings: SettingsSource
   readonly emit: (event: EngineEvent) => void
+  readonly now: Clock
   readonly #options: EngineOptions
   readonly #attended = new Set<string>()
   readonly host: ToolHost
@@ -84,6 +85,7 @@ export class Engine {
     this.#options = options
     this.settings = settings
     this.emit = emit
+    this.now = now
     this.models = new Models(env)
     this.desk = new Desk({
       emit,

@@ -147,6 +147,7 @@ export interface ThreadView {
   readonly source: string
   readonly threadSource: string | null
   readonly gitInfo: GitInfo | null
+  readonly readState: ReadState
 }
 
 export interface GitInfo {

@@ -36,5 +36,6 @@ export function viewOf(
     source: header.source,
     threadSource: header.threadSource,
     gitInfo: history.gitInfo,
+    readState: history.readState,
   }
 }

@@ -302,7 +302,9 @@ export class Thread {
   /** The model says how the work on the goal ends. */
   settleGoal(turnId: string, status: 'complete' | 'blocked'): Goal {
     if (!this.goal) throw new EngineError('invalidParams', 'no goal exists')
-    return this.#tellGoal(turnId, { ...this.goal, status, updatedAt: this.#services.now() })
+    const now = this.#services.now()
+    const spent = now - (this.#turn?.view().startedAt ?? now)
+    return this.#tellGoal(turnId, { ...this.goal, status, timeUsedMs: this.goal.timeUsedMs + spent, updatedAt: now })
   }
 
   #tellGoal(turnId: string, goal: Goal): Goal {

@@ -86,6 +86,7 @@ const events: readonly EngineEvent[] = [
       source: 'vscode',
       threadSource: null,
       gitInfo: null,
+      readState: { firstUnread: null, revision: '0' },
     },
   },
   { type: 'item.completed', ...at, item: { type: 'compaction', id: 'I' } },

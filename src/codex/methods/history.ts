@@ -1,9 +1,10 @@
 import type { Engine } from '../../engine/engine.ts'
 import { EngineError } from '../../engine/errors.ts'
 import type { ThreadView, TurnView } from '../../engine/events.ts'
+import type { Item } from '../../engine/items.ts'
 import { storedView } from '../../engine/threads.ts'
 import type { ClientRequests } from '../../protocol/codex/methods.gen.ts'
-import type { Turn, TurnItemsView } from '../../protocol/codex/types.gen.ts'
+import type { ThreadItemEntry, Turn, TurnItemsView } from '../../protocol/codex/types.gen.ts'
 import type { Methods } from '../../rpc/methods.ts'
 import type { Call } from '../../server/dialect.ts'
 import { toItem } from '../items.ts'
@@ -19,7 +20,7 @@ export const historyMethods = (engine: Engine) =>
         const past = pastOf(engine, threadId)
         if (includeTurns) requireHistory(past, 'includeTurns')
         const turns = includeTurns ? past.turns().map(turn => toTurn(turn, 'full')) : []
-        return { thread: toThread(past.view, turns), readState: null }
+        return { thread: toThread(past.view, turns), readState: past.view.readState }
       },
     },
 
@@ -29,6 +30,18 @@ export const historyMethods = (engine: Engine) =>
         const past = pastOf(engine, params.threadId)
         requireHistory(past, 'thread/turns/list')
         return turnsPage(past.turns(), params)
+      },
+    },
+
+    'thread/items/read': {
+      lane: 'none',
+      handle({ threadId, turnId, itemIds }) {
+        const turn = pastOf(engine, threadId)
+          .turns()
+          .find(entry => entry.id === turnId)
+        if (!turn) throw new EngineError('turnNotFound', `turn not found: ${turnId}`)
+        const wanted = new Set(itemIds)
+        return { data: turn.items.filter(item => wanted.has(item.id)).map(item => toEntry(turnId, item)) }
       },
     },
 
@@ -44,13 +57,18 @@ export const historyMethods = (engine: Engine) =>
           limit: limitOf(params.limit, 100),
           descending: params.sortDirection === 'desc',
         })
-        const data = page.data.map(({ turnId, item }) => {
-          return { turnId, item: toItem(item), startedAtMs: null, completedAtMs: null }
-        })
+        const data = page.data.map(({ turnId, item }) => toEntry(turnId, item))
         return { data, nextCursor: page.next, backwardsCursor: page.back }
       },
     },
   }) satisfies Methods<ClientRequests, Call>
+
+const toEntry = (turnId: string, item: Item): ThreadItemEntry => ({
+  turnId,
+  item: toItem(item),
+  startedAtMs: null,
+  completedAtMs: null,
+})
 
 interface Past {
   readonly view: ThreadView
@@ -60,7 +78,7 @@ interface Past {
 }
 
 /** A thread's past, from memory or from its log. */
-function pastOf(engine: Engine, threadId: string): Past {
+export function pastOf(engine: Engine, threadId: string): Past {
   const loaded = engine.threads.loaded(threadId)
   if (loaded) return { view: loaded.view(), materialized: loaded.materialized, turns: () => loaded.turns() }
   const stored = engine.threads.stored(threadId)

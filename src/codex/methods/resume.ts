@@ -1,17 +1,17 @@
 import type { Engine } from '../../engine/engine.ts'
 import { EngineError } from '../../engine/errors.ts'
 import type { Thread } from '../../engine/thread.ts'
-import type { SettingsChange } from '../../engine/thread-settings.ts'
 import type { ClientRequests } from '../../protocol/codex/methods.gen.ts'
-import { INVALID_REQUEST, RpcError } from '../../rpc/error.ts'
-import { notificationFrame } from '../../rpc/message.ts'
 import type { Methods } from '../../rpc/methods.ts'
 import type { Call } from '../../server/dialect.ts'
 import type { Hub } from '../../server/hub.ts'
 import type { Session } from '../../server/session.ts'
 import { checkSessionId } from '../errors.ts'
-import { readPolicy, readSandboxMode } from '../input.ts'
+import { readReopening, readStart } from '../input.ts'
+import { anchorsOf } from '../pages.ts'
+import { recordsOf } from '../response-items.ts'
 import { toSession, toThread, toTurn } from '../threads.ts'
+import { tellUsage } from './fork.ts'
 import { turnsPage } from './history.ts'
 
 type Params = ClientRequests['thread/resume']['params']
@@ -21,7 +21,9 @@ type Result = ClientRequests['thread/resume']['result']
 export const resumeMethods = (engine: Engine, hub: Hub) =>
   ({
     'thread/resume': {
-      handle(params, { session, afterReply }) {
+      handle(params, cx) {
+        if (params.history) return resumeHistory(engine, hub, { params, cx })
+        const { session, afterReply } = cx
         const { thread, cold } = open(engine, params)
         // The answer is made in the step that follows the thread: what has completed is in it, what is still open is handed
         // over right behind it, so nothing is missed and nothing comes twice.
@@ -32,9 +34,10 @@ export const resumeMethods = (engine: Engine, hub: Hub) =>
             if (cold) engine.emit({ type: 'thread.status', threadId: thread.id, status: thread.status })
             hub.follow(thread.id, session)
             if (!params.excludeTurns) tellUsage(hub, thread, session)
-            session.post(notificationFrame('thread/goal/cleared', { threadId: thread.id }))
+            hub.tell(session, { type: 'thread.goal', threadId: thread.id, turnId: null, goal: thread.goal })
             tellOpenItems(hub, thread, session)
             hub.catchUp(thread.id, session, turnId => shown.has(turnId))
+            if (cold) thread.pursue()
           })
           return answer
         }
@@ -42,9 +45,26 @@ export const resumeMethods = (engine: Engine, hub: Hub) =>
     },
   }) satisfies Methods<ClientRequests, Call>
 
+/** A history that the client brings along becomes a new thread; ids and paths beside it mean nothing. */
+async function resumeHistory(
+  engine: Engine,
+  hub: Hub,
+  { params, cx }: { readonly params: Params; readonly cx: Call },
+): Promise<() => Result> {
+  const { session, afterReply } = cx
+  const records = recordsOf(params.history ?? [], engine.now())
+  const thread = await engine.startWith(readStart(params, session), records)
+  return () => {
+    afterReply(() => {
+      hub.follow(thread.id, session)
+      engine.emit({ type: 'thread.started', threadId: thread.id, thread: thread.view() })
+    })
+    return resumed(engine, thread, params)
+  }
+}
+
 /** Finds the thread a resume means, by id or by the path of its log, and brings it into memory. */
 function open(engine: Engine, params: Params): { readonly thread: Thread; readonly cold: boolean } {
-  if (params.history) throw new EngineError('invalidParams', 'resuming from a history is not supported')
   const path = params.path ?? null
   const id = params.threadId === '' && path !== null ? engine.threads.idOfPath(path) : params.threadId
   checkSessionId(id)
@@ -54,28 +74,8 @@ function open(engine: Engine, params: Params): { readonly thread: Thread; readon
     throw new EngineError('invalidParams', `cannot resume running thread ${id} with stale path: ${why}`)
   }
   const thread = engine.threads.load(id)
-  if (!known) thread.change(engine.changesOf(thread, changeIn(params)).changes)
+  if (!known) thread.change(engine.changesOf(thread, readReopening(params)).changes)
   return { thread, cold: known === undefined }
-}
-
-/** What a cold resume may change; a running thread keeps what it has, as in codex. */
-function changeIn(params: Params): SettingsChange {
-  if (params.permissions != null && params.sandbox != null) {
-    throw new RpcError(INVALID_REQUEST, '`permissions` cannot be combined with `sandbox`')
-  }
-  return {
-    model: params.model ?? null,
-    provider: params.modelProvider ?? null,
-    cwd: params.cwd ?? null,
-    workspaceRoots: params.runtimeWorkspaceRoots ?? null,
-    approvalPolicy: readPolicy(params.approvalPolicy),
-    permissions: params.permissions ?? null,
-    sandbox: params.sandbox ? readSandboxMode(params.sandbox) : null,
-    serviceTier: params.serviceTier ?? null,
-    personality: params.personality ?? null,
-    baseInstructions: params.baseInstructions ?? null,
-    developerInstructions: params.developerInstructions ?? null,
-  }
 }
 
 function resumed(engine: Engine, thread: Thread, params: Params): Result {
@@ -86,15 +86,8 @@ function resumed(engine: Engine, thread: Thread, params: Params): Result {
     ...toSession(thread.settings, engine.instructionSources(thread)),
     collaborationMode: null,
     initialTurnsPage: page ? turnsPage(turns, page) : null,
-    turnsBackwardsCursor: null,
-    itemsBackwardsCursor: null,
+    ...anchorsOf(turns),
   }
-}
-
-function tellUsage(hub: Hub, thread: Thread, session: Session): void {
-  const turn = thread.turns().at(-1)
-  const { usage } = thread
-  if (turn && usage) hub.tell(session, { type: 'usage', threadId: thread.id, turnId: turn.id, usage })
 }
 
 /** Items that have started and not completed: their start, then what they have said so far in one delta. */

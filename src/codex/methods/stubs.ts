@@ -25,17 +25,7 @@ export const stubMethods = (engine: Engine, remote: RemoteControl) =>
     'mcpServerStatus/list': { handle: () => ({ data: [], nextCursor: null }) },
     'experimentalFeature/list': { handle: () => ({ data: [], nextCursor: null }) },
     'remoteControl/status/read': { handle: () => remote.status() },
-    'thread/goal/get': {
-      handle({ threadId }) {
-        engine.threads.require(threadId)
-        return { goal: null }
-      },
-    },
     'account/bedrock/checkGovCloudRequirements': { handle: () => ({ isGovCloud: false, shouldWarn: false }) },
-    'thread/readState/update': {
-      // Nothing is kept of what has been read, so everything always has been.
-      handle: ({ expectedRevision }) => ({ readState: { firstUnread: null, revision: expectedRevision } }),
-    },
     'account/rateLimits/read': {
       handle() {
         throw new RpcError(INVALID_REQUEST, 'codex account authentication required to read rate limits')

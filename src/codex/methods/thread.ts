@@ -1,6 +1,7 @@
 import { isUuid } from '../../base/ids.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { EngineError } from '../../engine/errors.ts'
+import type { ReadState, ThreadView } from '../../engine/events.ts'
 import { listThreads } from '../../engine/listing.ts'
 import type { ClientRequests } from '../../protocol/codex/methods.gen.ts'
 import type { Methods } from '../../rpc/methods.ts'
@@ -20,6 +21,7 @@ export const threadMethods = (engine: Engine, hub: Hub) =>
           hub.follow(thread.id, session)
           engine.emit({ type: 'thread.started', threadId: thread.id, thread: thread.view() })
           for (const message of warnings) thread.warnOnce(message)
+          engine.threads.rest(thread.id)
         })
         const sources = engine.instructionSources(thread)
         return { thread: toThread(thread.view()), ...toSession(thread.settings, sources) }
@@ -50,7 +52,7 @@ export const threadMethods = (engine: Engine, hub: Hub) =>
           searchTerm: params.searchTerm ?? null,
         })
         const data = page.data.map(view => toThread(view))
-        return { data, nextCursor: page.next, backwardsCursor: page.back, readStates: {} }
+        return { data, nextCursor: page.next, backwardsCursor: page.back, readStates: readStates(page.data) }
       },
     },
 
@@ -80,11 +82,15 @@ export const threadMethods = (engine: Engine, hub: Hub) =>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-const SORT_KEYS: Readonly<Record<string, 'createdAt' | 'updatedAt' | 'recencyAt'>> = {
+/** Wire names of what lists can be sorted by. */
+export const SORT_KEYS: Readonly<Record<string, 'createdAt' | 'updatedAt' | 'recencyAt'>> = {
   created_at: 'createdAt',
   updated_at: 'updatedAt',
   recency_at: 'recencyAt',
 }
+
+const readStates = (views: readonly ThreadView[]): Readonly<Record<string, ReadState>> =>
+  Object.fromEntries(views.map(view => [view.id, view.readState]))
 
 type ListParams = ClientRequests['thread/list']['params']
 
