@@ -11,6 +11,7 @@ const PASTE_GAP_MS = 600
 export class Pane {
   readonly #tmux: Tmux
   readonly #id: string
+  #anchor: RegExp | null = null
 
   private constructor(tmux: Tmux, id: string) {
     this.#tmux = tmux
@@ -37,10 +38,16 @@ export class Pane {
     await sleep(PASTE_GAP_MS)
   }
 
-  /** Types a message and sends it. */
+  /** Types a message and sends it; from now on only what stands below it counts as seen. */
   async say(text: string): Promise<void> {
+    this.lookBelow(text.split('\n')[0] ?? '')
     await this.type(text)
     await this.press('Enter')
+  }
+
+  /** Makes `see` and `lose` look below the last line the person said so; anywhere when that is not on the screen. */
+  lookBelow(line: string): void {
+    this.#anchor = new RegExp(`^(?:› )?${quoted(line)}$`, 'gm')
   }
 
   /** What stands on the screen now. */
@@ -52,9 +59,12 @@ export class Pane {
   /** The exit code of the program; null while it runs. */
   async exitCode(): Promise<number | null> {
     const format = '#{pane_dead} #{pane_dead_status} #{pane_dead_signal}'
-    const [dead, status, signal] = (await this.#tmux.ask('display-message', '-p', '-t', this.#id, format)).trim().split(' ')
-    if (dead !== '1') return null
-    return status ? Number(status) : 128 + Number(signal ?? 0)
+    const [dead, status, signal] = (await this.#tmux.ask('display-message', '-p', '-t', this.#id, format))
+      .trim()
+      .split(' ')
+    // The screen is known to be dead a moment before the code is known.
+    if (dead !== '1' || !(status || signal)) return null
+    return status ? Number(status) : 128 + Number(signal)
   }
 
   /** Waits until the screen shows all of `wanted`. Throws, with the screen, when it does not in time or the program ends. */
@@ -84,11 +94,16 @@ export class Pane {
     await this.#tmux.ask('kill-pane', '-t', this.#id)
   }
 
+  #below(screen: string): string {
+    const last = this.#anchor && [...screen.matchAll(this.#anchor)].at(-1)
+    return last ? screen.slice(last.index) : screen
+  }
+
   async #until(aim: string, test: (screen: string) => boolean): Promise<string> {
     const end = Date.now() + PATIENCE_MS
     for (;;) {
       const screen = await this.screen()
-      if (test(screen)) return screen
+      if (test(this.#below(screen))) return screen
       const code = await this.exitCode()
       if (code !== null) throw new Error(`the TUI ended by itself with ${code} before it ${aim}\n${framed(screen)}`)
       if (Date.now() > end) throw new Error(`the screen never ${aim}\n${framed(screen)}`)
@@ -96,6 +111,9 @@ export class Pane {
     }
   }
 }
+
+/** `text` as a part of a pattern that matches just it. */
+export const quoted = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
 /** A screen for a report, each line marked. */
 export const framed = (screen: string): string => screen.replace(/^/gm, '| ')
