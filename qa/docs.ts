@@ -13,8 +13,9 @@ import { runAlone, type Session } from './kit/session.ts'
 
 const FOLDER = join(import.meta.dirname, '../docs')
 
-/** What may follow a turn that still runs; before anything else the turn is waited for. */
-const DURING_A_TURN = new Set(['turn/steer', 'turn/interrupt', 'turn/start', 'thread/resume', 'thread/unsubscribe'])
+/** Requests that are about a running turn: they do not wait for the end of a turn that its input makes slow. */
+const ABOUT_A_TURN = new Set(['turn/steer', 'turn/interrupt', 'turn/start', 'thread/resume', 'thread/unsubscribe'])
+const SLOW = /slow:/
 
 /** Runs the examples of docs/*.md against a live server, one server a document: one verdict a request. */
 export async function docs(session: Session): Promise<void> {
@@ -67,7 +68,7 @@ function byRequest(examples: readonly Example[]): readonly (readonly Example[])[
 class Reader {
   readonly #talker: Talker
   readonly #meanings: Meanings
-  #running: { readonly turnId: unknown; readonly from: number } | null = null
+  #running: { readonly turnId: unknown; readonly from: number; readonly slow: boolean } | null = null
   #from = 0
   #asked: Message | null = null
 
@@ -100,17 +101,20 @@ class Reader {
   }
 
   async #ask(method: string, params: unknown, group: readonly Example[]): Promise<Message> {
-    if (!DURING_A_TURN.has(method)) await this.#settle()
+    if (!(this.#running?.slow && ABOUT_A_TURN.has(method))) await this.#settle()
     const from = this.#talker.mark()
     this.#from = from
     const answer = await this.#talker.ask(method, this.#meanings.fill(params))
     const isShown = group.some(example => example.type === 'response')
     if (!isShown && answer.error) throw new Error(`it was refused: ${JSON.stringify(answer.error)}`)
-    if (method === 'turn/start' && answer.result) this.#running = { turnId: dig(answer, 'result.turn.id'), from }
+    if (method === 'turn/start' && answer.result) {
+      const slow = SLOW.test(JSON.stringify(params))
+      this.#running = { turnId: dig(answer, 'result.turn.id'), from, slow }
+    }
     return answer
   }
 
-  /** A document shows one thing after the other: a turn ends before the next request, unless that is about the turn. */
+  /** A document shows one thing after the other: a turn ends before the next request. */
   async #settle(): Promise<void> {
     const running = this.#running
     this.#running = null

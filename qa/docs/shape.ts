@@ -53,7 +53,8 @@ export class Meanings {
     return { at, why: `the document says ${show(documented)}, the server ${show(actual)}` }
   }
 
-  #objects(documented: Record<string, unknown>, actual: Record<string, unknown>, at: string): Mismatch | null {
+  #objects(written: Record<string, unknown>, actual: Record<string, unknown>, at: string): Mismatch | null {
+    const documented = this.#withKeysOf(written)
     for (const [key, entry] of Object.entries(documented)) {
       if (!Object.hasOwn(actual, key)) return { at: `${at}/${key}`, why: 'the server sends no such key' }
       const mismatch = this.compare(entry, actual[key], `${at}/${key}`, key)
@@ -61,6 +62,11 @@ export class Meanings {
     }
     const extra = Object.keys(actual).find(key => !Object.hasOwn(documented, key))
     return extra === undefined ? null : { at: `${at}/${extra}`, why: 'the document has no such key' }
+  }
+
+  /** Keys may be ids too. */
+  #withKeysOf(documented: Record<string, unknown>): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(documented).map(([key, entry]) => [this.#fillText(key), entry]))
   }
 
   #arrays(documented: readonly unknown[], actual: readonly unknown[], at: string): Mismatch | null {
