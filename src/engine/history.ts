@@ -25,6 +25,8 @@ interface TurnEnd {
 interface PastTurn {
   readonly id: string
   readonly items: Item[]
+  /** When each of the items started. */
+  readonly starts: number[]
   status: TurnStatus
   error: TurnView['error']
   startedAt: number | null
@@ -184,6 +186,7 @@ export class History {
     const turn: PastTurn = {
       id,
       items: [],
+      starts: [],
       status: 'inProgress',
       error: null,
       startedAt,
@@ -216,7 +219,10 @@ export class History {
     turn.lastAt = at
     this.#itemIds.add(record.item.id)
     this.#partial.settle(record.item.id)
-    turn.items.push(record.item)
+    // In the order in which they started, as they were seen.
+    const place = turn.starts.findLastIndex(start => start <= record.startedAt) + 1
+    turn.starts.splice(place, 0, record.startedAt)
+    turn.items.splice(place, 0, record.item)
     if (record.item.type === 'userMessage' && this.preview === '') this.preview = previewOf(record.item)
     if (!record.context) return
     const entry = entryOf(record.item, record.opaque ?? {})
