@@ -151,7 +151,7 @@ export const connections: readonly Scenario[] = [
       await a.until(item('completed', 'userMessage'))
       await a.ask('thread/unsubscribe', { threadId })
       stage.model.release('g')
-      await stage.sleep(600)
+      await a.until(message => dig(message, 'params.status.activeFlags.0') === 'waitingOnApproval')
       await a.quiet(200)
       await a.ask('thread/read', { threadId })
       await a.ask('thread/resume', { threadId })
