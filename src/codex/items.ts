@@ -8,7 +8,7 @@ import type {
   CommandAction as WireAction,
 } from '../protocol/codex/types.gen.ts'
 
-/** An engine item in codex's words: the same for live events and for history. */
+/** An engine item in codex's words. */
 export function toItem(item: Item): ThreadItem {
   switch (item.type) {
     case 'userMessage':
@@ -63,6 +63,15 @@ export function toItem(item: Item): ThreadItem {
     default:
       return item satisfies never
   }
+}
+
+/**
+ * An item as history shows it: a command that has ended is one of the agent's, wherever it was started. The TUI of 0.142.5
+ * leaves out what it takes for the start of a background session when no turn runs, and with it every command's output.
+ */
+export function toPastItem(item: Item): ThreadItem {
+  const isOver = item.type === 'command' && item.source === 'sessionStartup' && item.status !== 'inProgress'
+  return toItem(isOver ? { ...item, source: 'agent' } : item)
 }
 
 const SOURCES = {

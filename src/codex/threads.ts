@@ -18,7 +18,7 @@ import type {
   ThreadStatus as WireStatus,
 } from '../protocol/codex/types.gen.ts'
 import { toTurnError } from './errors.ts'
-import { toItem } from './items.ts'
+import { toPastItem } from './items.ts'
 
 /** A thread as every answer and notification shows it. `turns` only where the answer carries history. */
 export function toThread(view: ThreadView, turns: readonly Turn[] = []): Thread {
@@ -71,7 +71,7 @@ export function toStatus(status: ThreadStatus): WireStatus {
 export function toTurn(turn: TurnView, itemsView: TurnItemsView = 'notLoaded'): Turn {
   return {
     id: turn.id,
-    items: itemsOf(turn, itemsView).map(toItem),
+    items: itemsOf(turn, itemsView).map(toPastItem),
     itemsView,
     status: turn.status,
     error: turn.error && toTurnError(turn.error),

@@ -7,7 +7,7 @@ import type { ClientRequests } from '../../protocol/codex/methods.gen.ts'
 import type { ThreadItemEntry, Turn, TurnItemsView } from '../../protocol/codex/types.gen.ts'
 import type { Methods } from '../../rpc/methods.ts'
 import type { Call } from '../../server/dialect.ts'
-import { toItem } from '../items.ts'
+import { toPastItem } from '../items.ts'
 import { limitOf, pageOf } from '../pages.ts'
 import { toThread, toTurn } from '../threads.ts'
 
@@ -65,7 +65,7 @@ export const historyMethods = (engine: Engine) =>
 
 const toEntry = (turnId: string, item: Item): ThreadItemEntry => ({
   turnId,
-  item: toItem(item),
+  item: toPastItem(item),
   startedAtMs: null,
   completedAtMs: null,
 })
