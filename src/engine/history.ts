@@ -49,6 +49,8 @@ export class History {
   name: string | null = null
   preview = ''
   usage: ThreadUsage | null = null
+  /** The turn that `usage` was told with. */
+  usageTurn: string | null = null
   gitInfo: GitInfo | null = null
   goal: Goal | null = null
   queue: readonly QueuedInput[] = []
@@ -155,6 +157,7 @@ export class History {
         return
       case 'usage':
         this.usage = record.usage
+        this.usageTurn = record.turn
         return
       case 'end':
         return this.#end(record)
@@ -210,6 +213,7 @@ export class History {
       this.#partial.drop(turn.id)
     }
     this.context.length = Math.min(this.context.length, oldest.contextBefore)
+    this.usageTurn = this.lastTurn
     if (this.usage) this.usage = { ...this.usage, last: oldest.usageBefore?.last ?? NOTHING_USED }
   }
 

@@ -155,6 +155,11 @@ export class Thread {
     return this.#history.usage
   }
 
+  /** The turn that the usage was told with. */
+  get usageTurn(): string | null {
+    return this.#history.usageTurn
+  }
+
   get context(): readonly ContextEntry[] {
     return this.#history.context
   }

@@ -45,7 +45,6 @@ export const forkMethods = (engine: Engine, hub: Hub) =>
 
 /** Tells one connection again what a thread has used, so that it can show it before the next turn. */
 export function tellUsage(hub: Hub, thread: Thread, session: Session): void {
-  const turn = thread.turns().at(-1)
-  const { usage } = thread
-  if (turn && usage) hub.tell(session, { type: 'usage', threadId: thread.id, turnId: turn.id, usage })
+  const { usage, usageTurn } = thread
+  if (usage && usageTurn) hub.tell(session, { type: 'usage', threadId: thread.id, turnId: usageTurn, usage })
 }

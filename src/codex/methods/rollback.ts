@@ -32,7 +32,6 @@ export const rollbackMethods = (engine: Engine) =>
 /** Whoever follows the thread shows other turns now, and another fill of the context. */
 function tell(engine: Engine, thread: Thread): void {
   engine.emit({ type: 'thread.reverted', threadId: thread.id })
-  const { usage } = thread
-  const turnId = thread.turns().at(-1)?.id
-  if (usage && turnId) engine.emit({ type: 'usage', threadId: thread.id, turnId, usage })
+  const { usage, usageTurn } = thread
+  if (usage && usageTurn) engine.emit({ type: 'usage', threadId: thread.id, turnId: usageTurn, usage })
 }
