@@ -19,16 +19,20 @@ export interface ListedModel {
 }
 
 /**
- * The models that can be chosen: the default provider's first, the configured one among them, then those of the other
- * providers that are set up. Hidden ones are in it, marked. Every `name` resolves to the model it stands for.
+ * The models that can be chosen: the home provider's first, then those of the other providers that are set up, the default
+ * among them. Hidden ones are in it, marked. Every `name` resolves to the model it stands for, also when it is written into
+ * the configuration. Home is `model_provider`, which clients leave as it was when a person picks another provider's model.
  */
 export function listModels(settings: ModelSettings, env: NodeJS.ProcessEnv): readonly ListedModel[] {
   const usual = pickDefault(settings, env)
-  const own = idsOf(usual).map(id => listed(usual.provider, id, usual))
-  const others = configuredProviders(settings, env)
-    .filter(provider => provider.id !== usual.provider.id && isOffered(provider, usual, env))
-    .flatMap(provider => offered(provider).map(id => listed(provider, id, usual)))
-  return [...own, ...others]
+  const providers = configuredProviders(settings, env)
+  const home = providers.find(({ id }) => id === settings.provider) ?? usual.provider
+  const others = providers.filter(({ id }) => id !== home.id)
+  const shown = others.filter(provider => provider.id === usual.provider.id || isOffered(provider, home, env))
+  return [home, ...shown].flatMap(provider => {
+    const ids = provider.id === usual.provider.id ? idsOf(usual) : offered(provider)
+    return ids.map(id => listed(provider, id, { usual, home }))
+  })
 }
 
 /** The default provider's models. One configured for a model of another kind has none of OpenAI's. */
@@ -42,8 +46,8 @@ function idsOf({ info, provider }: Default): readonly string[] {
  * Keys that merely lie in the environment offer nothing where a person configured a provider of their own, nor beside
  * OpenRouter, whose own names look like `provider/model`.
  */
-function isOffered(provider: ProviderConfig, { provider: usual }: Default, env: NodeJS.ProcessEnv): boolean {
-  const alone = usual.custom || usual.id === 'openrouter'
+function isOffered(provider: ProviderConfig, home: ProviderConfig, env: NodeJS.ProcessEnv): boolean {
+  const alone = home.custom || home.id === 'openrouter'
   return isReady(provider, env) && (provider.custom || provider.wire === 'offline' || !alone)
 }
 
@@ -53,16 +57,21 @@ function offered(provider: ProviderConfig): readonly string[] {
   return provider.defaultModel === null ? [] : [provider.defaultModel]
 }
 
-function listed(provider: ProviderConfig, id: string, usual: Default): ListedModel {
+interface Place {
+  readonly usual: Default
+  readonly home: ProviderConfig
+}
+
+function listed(provider: ProviderConfig, id: string, { usual, home }: Place): ListedModel {
   const known: CatalogueModel | undefined = findModel(provider, id)
-  const isOwn = provider.id === usual.provider.id
-  const isDefault = isOwn && id === usual.info.id
+  const isOwn = provider.id === home.id
+  const isDefault = provider.id === usual.provider.id && id === usual.info.id
   const bare = isOwn || provider.wire === 'offline' || id.startsWith(`${provider.id}/`)
   return {
     name: bare ? id : `${provider.id}/${id}`,
     info: isDefault ? usual.info : modelInfo(provider, id, null),
     isDefault,
-    hidden: !isDefault && (known?.hidden === true || provider.wire === 'offline'),
+    hidden: !isDefault && (known?.hidden === true || (provider.wire === 'offline' && !isOwn)),
     supportsPersonality: known?.supportsPersonality ?? false,
     speedTiers: known?.speedTiers ?? [],
     serviceTiers: known?.serviceTiers ?? [],

@@ -23,7 +23,8 @@ export interface Default extends Target {
  * Clients send the model of their own configuration with every turn, so a name proves little. In this order:
  * 1. `provider/model` with the thread's own provider in front is that model (OpenRouter's own `openrouter/auto` stays whole).
  * 2. The thread's provider, if it takes the name:
- *    - what the configuration names for it, and what the catalogue knows, it takes;
+ *    - what the configuration names for it, and what the catalogue knows, it takes; but a person who picks `other/model` in a
+ *      client leaves `model_provider` as it was, so that name is the other's (not so with OpenRouter, whose own look like it);
  *    - a provider from config.toml takes any name, since only its owner knows its models (codex does the same, with a
  *      warning that it has no metadata), except OpenAI's own names when it was configured for a model of another kind:
  *      those are a client's habit; and except `other/model` when `other` stands in config.toml too;
@@ -60,7 +61,7 @@ export function pickDefault(settings: ModelSettings, env: NodeJS.ProcessEnv): De
   const { model, provider: id } = settings
   const providers = allProviders(settings, env)
   const named = providers.find(provider => provider.id === id)
-  if (named) return fromProvider(named, settings)
+  if (named) return fromProvider(named, settings, env)
   if (model !== null) return fromModel(model, settings, env)
   const keyed = configuredProviders(settings, env).find(
     ({ envKey, defaultModel }) => envKey !== null && defaultModel !== null,
@@ -74,12 +75,11 @@ export function pickDefault(settings: ModelSettings, env: NodeJS.ProcessEnv): De
   return { ...target(offline, firstModel(offline), settings), reason }
 }
 
-function fromProvider(provider: ProviderConfig, settings: ModelSettings): Default {
+function fromProvider(provider: ProviderConfig, settings: ModelSettings, env: NodeJS.ProcessEnv): Default {
   const { model } = settings
   if (model !== null) {
-    const id = withoutPrefix(model, provider) ?? model
     return {
-      ...target(provider, id, settings),
+      ...configured(model, provider, settings, env),
       reason: `config.toml says model_provider "${provider.id}" and model "${model}"`,
     }
   }
@@ -89,6 +89,14 @@ function fromProvider(provider: ProviderConfig, settings: ModelSettings): Defaul
     ...target(provider, firstModel(provider), settings),
     reason: `config.toml says model_provider "${provider.id}"${hint}`,
   }
+}
+
+/** What `model` means beside `model_provider`. */
+function configured(model: string, provider: ProviderConfig, settings: ModelSettings, env: NodeJS.ProcessEnv): Target {
+  const rest = withoutPrefix(model, provider)
+  const search = new Search(settings, env)
+  const other = rest === null && !search.takes(provider, model) ? search.elsewhere(model) : undefined
+  return other ?? target(provider, rest ?? model, settings)
 }
 
 /** A model without a provider is looked for like any name; as in codex, OpenAI is asked when nobody knows it. */
@@ -139,7 +147,7 @@ class Search {
   }
 
   #knows(provider: ProviderConfig, name: string): boolean {
-    if (this.#modelOf(provider) === name) return true
+    if (this.#modelOf(provider) === name) return provider.id === 'openrouter' || !this.#belongsToOther(provider, name)
     return findModel(provider, name) !== undefined && !this.#refusesHabit(provider, name)
   }
 

@@ -439,3 +439,36 @@ t.test('it has presets that are whole', async t => {
   ])
   for (const { id, baseUrl, wire } of PRESETS) t.ok(wire === 'offline' || URL.canParse(baseUrl), id)
 })
+
+t.test('it follows a model that was picked from another provider, beside the old model_provider', async t => {
+  const openai = { base_url: 'http://127.0.0.1:1/v1', experimental_bearer_token: 'k' }
+  const at = (model: string | null, modelProvider: string, more: object = {}): ModelConfig =>
+    config({ model, modelProvider, modelProviders: { openai, ...more } })
+  const mine = { mine: { base_url: 'http://127.0.0.1:1/v1' } }
+  const cases: readonly [string | null, string, string][] = [
+    [null, 'offline', 'offline offline'],
+    ['openai/gpt-5.5', 'offline', 'openai gpt-5.5'],
+    ['gpt-5.5', 'offline', 'offline gpt-5.5'],
+    ['openai/gpt-5.5', 'mine', 'openai gpt-5.5'],
+    ['meta/llama', 'mine', 'mine meta/llama'],
+    ['openai/gpt-5.5', 'openrouter', 'openrouter openai/gpt-5.5'],
+  ]
+  for (const [model, home, expected] of cases) {
+    const from = at(model, home, home === 'mine' ? mine : {})
+    t.equal(chosen(null, from), expected, `${model} on ${home}`)
+    if (model !== null) t.equal(chosen(model, from, {}, home), expected, `${model} on a thread of ${home}`)
+  }
+  const names = (model: string | null) => new Models({}).list(at(model, 'offline')).filter(({ hidden }) => !hidden)
+  const usual = names(null).map(({ name }) => name)
+  t.strictSame(usual.slice(0, 2), ['offline', 'openai/gpt-5.5'])
+  const picked = names('openai/gpt-5.5')
+  t.strictSame(
+    picked.map(({ name }) => name),
+    usual,
+    'a pick changes no name',
+  )
+  t.strictSame(
+    picked.filter(({ isDefault }) => isDefault).map(({ name }) => name),
+    ['openai/gpt-5.5'],
+  )
+})
