@@ -57,14 +57,8 @@ export class Pane {
   }
 
   /** The exit code of the program; null while it runs. */
-  async exitCode(): Promise<number | null> {
-    const format = '#{pane_dead} #{pane_dead_status} #{pane_dead_signal}'
-    const [dead, status, signal] = (await this.#tmux.ask('display-message', '-p', '-t', this.#id, format))
-      .trim()
-      .split(' ')
-    // The screen is known to be dead a moment before the code is known.
-    if (dead !== '1' || !(status || signal)) return null
-    return status ? Number(status) : 128 + Number(signal)
+  exitCode(): Promise<number | null> {
+    return this.#tmux.exitCode(this.#id)
   }
 
   /** Waits until the screen shows all of `wanted`. Throws, with the screen, when it does not in time or the program ends. */

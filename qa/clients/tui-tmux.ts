@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Exit, exitOf, kill, start, within } from '../kit/child.ts'
 import { environment, type Place } from '../kit/place.ts'
@@ -8,6 +8,8 @@ import { type Outcome, run, words } from './program.ts'
 /** Terminal every TUI is shown in: large enough that nothing the judge looks for is cut off. */
 const SIZE = ['-x', '140', '-y', '50'] as const
 const READY_MS = 20_000
+/** Stands for the exit code of a program that was killed together with its shell. */
+const KILLED = 137
 /** A frozen tmux must not hang a run; an answer takes milliseconds on an idle machine. */
 const ANSWER_MS = 30_000
 
@@ -20,6 +22,8 @@ export class Tmux {
   readonly #child: ChildProcess
   readonly #exited: Promise<Exit>
   readonly #socket: string
+  readonly #exitFiles = new Map<string, string>()
+  #opened = 0
 
   private constructor(place: Place, child: ChildProcess, socket: string) {
     this.#place = place
@@ -44,10 +48,21 @@ export class Tmux {
     return tmux
   }
 
-  /** Starts a program in a pane and gives the pane's id. No shell takes part. */
+  /** Starts a program in a pane and gives the pane's id. Its exit code is asked for with `exitCode`. */
   async open(argv: readonly string[]): Promise<string> {
-    const id = await this.ask('new-session', '-d', '-P', '-F', '#{pane_id}', ...SIZE, '-c', this.#place.cwd, ...argv)
+    const file = join(this.#place.dir, `exit-${this.#opened++}`)
+    const command = ['sh', '-c', '"$@"; echo $? > "$0"', file, ...argv]
+    const id = await this.ask('new-session', '-d', '-P', '-F', '#{pane_id}', ...SIZE, '-c', this.#place.cwd, ...command)
+    this.#exitFiles.set(id.trim(), file)
     return id.trim()
+  }
+
+  /** The exit code of a pane's program; null while it runs. The shell's file knows it where tmux 3.3 forgets a 0. */
+  async exitCode(id: string): Promise<number | null> {
+    const dead = (await this.ask('display-message', '-p', '-t', id, '#{pane_dead}')).trim()
+    if (dead !== '1') return null
+    const file = this.#exitFiles.get(id) ?? ''
+    return existsSync(file) ? Number(readFileSync(file, 'utf8')) : KILLED
   }
 
   /** Runs one tmux command and gives its output; throws with tmux's own words when it fails. */
