@@ -109,6 +109,10 @@ export function workbench(
     readonly unattendedMs?: number
     readonly home?: string
     readonly retries?: number
+    readonly store?: Store
+    /** Milliseconds until an idle thread that nobody follows leaves memory. */
+    readonly unloadMs?: number
+    readonly attended?: (threadId: string) => boolean
   } = {},
 ): Workbench {
   const home = more.home ?? mkdtempSync(join(tmpdir(), 'skein-test-'))
@@ -156,9 +160,14 @@ export function workbench(
       },
     }
   }
-  const store = new Store({ disk: realDisk, root: join(home, 'sessions'), now })
+  const store = more.store ?? new Store({ disk: realDisk, root: join(home, 'sessions'), now })
   const services = { store, now, desk, emit, prepare, warn() {} }
-  const threads = new Threads({ services, now, unloadMs: 60_000, attended: () => true })
+  const threads = new Threads({
+    services,
+    now,
+    unloadMs: more.unloadMs ?? 60_000,
+    attended: more.attended ?? (() => true),
+  })
   return { threads, events, desk, home, turnEnd: () => new Promise(resolve => ended.push(resolve)) }
 }
 

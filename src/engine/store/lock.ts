@@ -131,7 +131,9 @@ function sweep({ disk, machine, path }: LockAt, mine: string): void {
     if (!name.startsWith(`${basename(lock)}.`)) continue
     const left = join(dirname(lock), name)
     const owner = readOwner(disk, left)
-    if (owner !== 'absent' && (owner.nonce === own || isStale(machine, owner))) disk.unlink(left)
+    // One that cannot be read yet is being written by somebody who lives.
+    if (owner === 'absent' || owner.pid === null) continue
+    if (owner.nonce === own || isStale(machine, owner)) disk.unlink(left)
   }
 }
 

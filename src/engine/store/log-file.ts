@@ -2,9 +2,6 @@ import { EngineError } from '../errors.ts'
 import type { Disk, Handle } from './disk.ts'
 import type { Lock } from './lock.ts'
 
-/** Bytes that may wait for a disk that cannot be written before new turns are refused. */
-export const MAX_WAITING = 64 * 1024 * 1024
-
 /** Bytes written but not known to be on the medium that start a `sync` of their own. */
 const MAX_UNSYNCED = 8 * 1024 * 1024
 
@@ -34,6 +31,8 @@ export interface LogFileOptions {
   readonly path: string
   /** False: written, but left to the system to bring to the medium. */
   readonly durable: boolean
+  /** Bytes that may wait for a disk that cannot be written before new turns are refused. */
+  readonly maxWaiting: number
   /** Takes the lock and opens the file. Throws `lockedElsewhere` for a lock that another has, else when the disk fails. */
   open(): OpenedFile
   /** Length of what has been read of it; a file of another length is not the one we know. Null for a new one. */
@@ -72,7 +71,7 @@ export class LogFile {
 
   /** Whether so much waits for the disk that nothing new should be begun. */
   get full(): boolean {
-    return this.#waitingBytes > MAX_WAITING
+    return this.#waitingBytes > this.#options.maxWaiting
   }
 
   get failing(): boolean {

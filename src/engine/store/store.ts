@@ -29,7 +29,11 @@ export interface StoreOptions {
   readonly machine?: Machine
   /** Whether what must last is brought to the medium (default), or left to the system to write when it likes. */
   readonly durable?: () => boolean
+  /** Bytes of one log that may wait for a disk that fails; default 64 MiB. */
+  readonly maxWaiting?: number
 }
+
+const MAX_WAITING = 64 * 1024 * 1024
 
 /**
  * All logs under one sessions folder, `YYYY/MM/DD/rollout-<time>-<thread id>.jsonl`, and those put away in the folder
@@ -45,6 +49,7 @@ export class Store {
   readonly #seen = new Map<string, { readonly stamp: string; readonly thread: StoredThread }>()
   readonly #machine: Machine
   readonly #durable: () => boolean
+  readonly #maxWaiting: number
 
   constructor(at: StoreOptions) {
     this.#disk = at.disk
@@ -52,6 +57,7 @@ export class Store {
     this.#archive = join(dirname(at.root), 'archived_sessions')
     this.#now = at.now
     this.#machine = at.machine ?? realMachine
+    this.#maxWaiting = at.maxWaiting ?? MAX_WAITING
     this.#durable = at.durable ?? (() => true)
   }
 
@@ -144,13 +150,14 @@ export class Store {
     opened: OpenedFile | null,
   ): Log {
     const { path, open, known, next } = at
-    const file = { disk: this.#disk, path, durable: this.#durable(), open, known }
+    const file = { disk: this.#disk, path, durable: this.#durable(), maxWaiting: this.#maxWaiting, open, known }
     return new Log({ file, opened, now: this.#now, next })
   }
 
   find(id: string): string | null {
     const known = this.#paths.get(id.toLowerCase())
     if (known && this.#disk.stat(known)) return known
+    this.#paths.delete(id.toLowerCase())
     for (const path of this.#files()) this.#paths.set(idOf(path), path)
     return this.#paths.get(id.toLowerCase()) ?? null
   }
