@@ -87,7 +87,7 @@ export class Server {
   }
 
   /** Ends it: end of stdin and SIGTERM first, SIGKILL for its whole group after `graceMs`. */
-  async stop(graceMs = 3000): Promise<Exit> {
+  async stop(graceMs = 10_000): Promise<Exit> {
     this.child.stdin?.end()
     kill(this.child, 'SIGTERM')
     const exit = await within(graceMs, this.exited, null)

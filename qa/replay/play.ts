@@ -132,8 +132,7 @@ class Player {
       case 'wait':
         return sleep(Number(first))
       case 'restart':
-        for (const name of [...this.#clients.keys()]) await this.#part(act, name)
-        return this.#stage.stop()
+        return this.#restart(act)
       default:
         return this.#exits(act, Number(first))
     }
@@ -161,6 +160,14 @@ class Player {
     const [frame] = client.pending
     if (frame !== undefined) throw this.#failure(act, client, 'it goes, but this came first', frame)
     client.end()
+  }
+
+  /** The server must end in order, whatever it was doing. */
+  async #restart(act: Act & { type: 'direct' }): Promise<void> {
+    for (const name of [...this.#clients.keys()]) await this.#part(act, name)
+    const exit = await this.#stage.stop()
+    if (exit === null || exit.code === 0) return
+    throw this.#failure(act, null, `the server ended with ${exit.signal ?? exit.code}`, undefined)
   }
 
   /** Only a server of its own process has an exit code. */

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Backend, OpenBackend } from '../kit/backend.ts'
-import { within } from '../kit/child.ts'
+import { type Exit, within } from '../kit/child.ts'
 import { type InProcessServer, memoryLink, type StartInProcess } from '../kit/in-process.ts'
 import { type Link, type Transport, tapped } from '../kit/link.ts'
 import { environment, makePlace, type Place, writeInto } from '../kit/place.ts'
@@ -56,11 +56,13 @@ export class Stage {
     return (await within(ms, this.#server.exited, null))?.code ?? null
   }
 
-  /** Ends the server; the next connection starts another one on the same home. */
-  async stop(): Promise<void> {
+  /** Ends the server; the next connection starts another one on the same home. Gives how it ended, null without a process. */
+  async stop(): Promise<Exit | null> {
     const server = this.#server
     this.#server = null
+    if (server instanceof Server) return server.stop()
     await server?.stop()
+    return null
   }
 
   get lastWords(): string {
