@@ -146,6 +146,8 @@ export const STEPS: Steps = {
     await tui.say('fail: server_error the model broke down')
     await tui.see(/^■ .*the model broke down/m)
     await walk.rest()
+    // In Chat Completions messages without an answer between them are one, and the mock model would fail again.
+    if (walk.options.model === 'chat') await newThread(walk)
     await walk.turn('say: recovered', 'recovered')
   },
 
