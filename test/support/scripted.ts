@@ -34,6 +34,7 @@ export function scriptedModel(steps: readonly Step[]): { readonly model: Model; 
     async stream(request, emit, signal) {
       const step = steps[requests.length] ?? [says('(script exhausted)'), finish()].flat()
       requests.push({ ...request, context: [...request.context] })
+      if (signal.aborted) return emit({ type: 'error', error: { kind: 'aborted', message: 'aborted' } })
       const aborted = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
       for (const event of step) {
         if (event instanceof Promise) await Promise.race([event, aborted])
