@@ -42,7 +42,7 @@ export function* occurrences(turns: Iterable<TurnView>, term: string): Generator
 
 /** Finds a literal text regardless of case. A pattern does it, because a text in lower case can have another length. */
 function finder(term: string): (text: string) => Generator<TextRange> {
-  const pattern = new RegExp(term.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'giu')
+  const pattern = new RegExp(term.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu')
   return function* (text) {
     for (const match of text.matchAll(pattern)) {
       if (match[0] !== '') yield { start: match.index, end: match.index + match[0].length }
