@@ -217,6 +217,7 @@ export const TOKEN_STEPS: Steps = {
     const tui = await walk.launch([], ['--remote', walk.options.host.directUrl])
     const { code, screen } = await tui.ended()
     if (code === 0) throw new Error(`it got in without a token\n${screen}`)
+    await walk.end()
   },
 }
 
@@ -307,4 +308,5 @@ async function quit(walk: Walk): Promise<void> {
   const { code, screen } = await tui.ended()
   if (code !== 0) throw new Error(`it ended with ${code}\n${screen}`)
   if (!/codex .*resume [0-9a-f-]{36}/.test(screen)) throw new Error(`it does not say how to come back\n${screen}`)
+  await walk.end()
 }

@@ -44,10 +44,16 @@ export class Walk {
     return this.options.host.token !== null
   }
 
-  /** The TUI, started first when none runs: a step can be judged although the one before it lost the TUI. */
+  /** The TUI, started first when there is none: a step can be judged although the one before it lost the TUI. */
   async tui(): Promise<Pane> {
-    if (this.#pane && (await this.#pane.exitCode()) === null) return this.#pane
-    return this.start()
+    await this.checkAlive()
+    return this.#pane ?? this.start()
+  }
+
+  /** Fails when the TUI has ended without being told to. */
+  async checkAlive(): Promise<void> {
+    const code = (await this.#pane?.exitCode()) ?? null
+    if (code !== null) throw new Error(`the TUI ended by itself with ${code}\n${await this.#shown()}`)
   }
 
   /** Starts a TUI in place of the one there was; `door` overrides the way to the server. */

@@ -78,7 +78,10 @@ async function take(session: Session, walk: Walk, name: string): Promise<void> {
   const steps: Steps = host.token === null ? STEPS : { ...STEPS, ...TOKEN_STEPS }
   for (const [title, step] of Object.entries(steps)) {
     if (LEFT_OUT[model].includes(title) || !wanted(title, session.options.only)) continue
-    const passed = await session.verdicts.check(`${name}: ${title}`, () => step(walk))
+    const passed = await session.verdicts.check(`${name}: ${title}`, async () => {
+      await step(walk)
+      await walk.checkAlive()
+    })
     // What a failed step left on the screen must not spoil the next one.
     if (!passed) await walk.end()
   }
