@@ -1,6 +1,6 @@
 import t from 'tap'
 import { checkCapability } from '../../src/codex/capability.ts'
-import { invalidId, toRpcError } from '../../src/codex/errors.ts'
+import { invalidId, toConfigWriteError, toRpcError } from '../../src/codex/errors.ts'
 import { project } from '../../src/codex/events.ts'
 import { limitOf, offsetPage, pageOf } from '../../src/codex/pages.ts'
 import { toSandbox, toTurn } from '../../src/codex/threads.ts'
@@ -198,4 +198,36 @@ t.test('it pages by entry and by offset, and refuses cursors it never gave', asy
 
 t.test('it shows each sandbox', async t => {
   t.strictSame(toSandbox({ type: 'readOnly', networkAccess: false }), { type: 'readOnly', networkAccess: false })
+})
+
+t.test('it says by code why a configuration was not written', async t => {
+  const seen = (error: unknown): unknown => {
+    const { code, message, data } = toConfigWriteError(error)
+    return { code, message, data }
+  }
+  const refusal = (code: string): object => ({ code: -32600, message: 'no', data: { config_write_error_code: code } })
+  const conflict = new EngineError('configConflict', 'no', { version: 'sha256:1' })
+  t.strictSame(seen(conflict), refusal('configVersionConflict'))
+  t.strictSame(seen(new EngineError('configInvalid', 'no')), refusal('configValidationError'))
+  t.strictSame(seen(new EngineError('configReadonly', 'no')), refusal('configLayerReadonly'))
+  t.strictSame(seen(new EngineError('storage', 'full')), { code: -32603, message: 'full', data: undefined })
+  t.strictSame(seen(new Error('boom')), { code: -32603, message: 'boom', data: undefined })
+})
+
+t.test('it shows the detail of an image, null where none was given', async t => {
+  const content = [
+    { type: 'image', url: 'data:,', detail: 'high' },
+    { type: 'localImage', path: '/a.png' },
+  ] as const
+  const item = { type: 'userMessage', id: 'I', clientId: null, content } as const
+  t.match(announced({ type: 'item.started', ...at, item, at: 1 }).message, {
+    params: {
+      item: {
+        content: [
+          { type: 'image', url: 'data:,', detail: 'high' },
+          { type: 'localImage', path: '/a.png', detail: null },
+        ],
+      },
+    },
+  })
 })
