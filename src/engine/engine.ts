@@ -78,6 +78,7 @@ export class Engine {
   readonly now: Clock
   readonly #options: EngineOptions
   readonly #attended = new Set<string>()
+  readonly #store: Store
   readonly host: ToolHost
 
   constructor(options: EngineOptions) {
@@ -98,12 +99,14 @@ export class Engine {
     void stopOrphans()
     this.host = { processes, shell, umask: options.umask, tmpdir: env.TMPDIR || tmpdir() }
     const durable = (): boolean => settings.server().durability === 'full'
+    this.#store = new Store({ disk: realDisk, root: join(options.home, 'sessions'), now, durable })
+    this.#store.warm()
     this.threads = new Threads({
       now,
       unloadMs: options.unloadMs ?? UNLOAD_MS,
       attended: threadId => this.#attended.has(threadId),
       services: {
-        store: new Store({ disk: realDisk, root: join(options.home, 'sessions'), now, durable }),
+        store: this.#store,
         now,
         desk: this.desk,
         emit,
@@ -219,6 +222,7 @@ export class Engine {
   /** Interrupts every turn and waits until each has its durable end, at most `ms`. */
   async stop(ms: number): Promise<void> {
     await this.threads.stop(ms)
+    this.#store.close()
     await this.host.processes.close()
   }
 

@@ -93,6 +93,11 @@ export class History {
     return this.#turns.length
   }
 
+  /** Something was recorded at this time that is not looked at. */
+  touch(at: number): void {
+    this.#updatedAt = Math.max(this.#updatedAt, at)
+  }
+
   /** Drops what only a reader of the whole thread needs; lists keep the rest. */
   forgetTurns(): void {
     this.#turns.length = 0

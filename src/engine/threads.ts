@@ -250,10 +250,7 @@ export class Threads {
 
   /** Every thread a list may show: saved ones, with what is known right now about those in memory. */
   *views(archived = false): Generator<ThreadView> {
-    for (const stored of this.#services.store.list(archived)) {
-      const thread = this.loaded(stored.header.id)
-      yield thread ? thread.view() : storedView(stored)
-    }
+    for (const view of this.#services.store.list(archived)) yield this.loaded(view.id)?.view() ?? view
   }
 
   /** Looks whether a thread may leave memory: at once when it is ephemeral, else after a while. */

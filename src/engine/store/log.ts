@@ -9,6 +9,7 @@ import type { LogRecord, Stored } from './records.ts'
 export class Log {
   readonly #file: LogFile
   readonly #now: Clock
+  readonly #changed: () => void
   #next: number
   #listener: ((news: LogNews) => void) | null = null
   #unheard: LogNews[] = []
@@ -19,10 +20,13 @@ export class Log {
     readonly opened: OpenedFile | null
     readonly now: Clock
     readonly next: number
+    /** Called when there is something new in the file that is worth a look. */
+    readonly changed: () => void
   }) {
     this.#file = new LogFile({ ...at.file, report: news => this.#tell(news) }, at.opened)
     this.#now = at.now
     this.#next = at.next
+    this.#changed = at.changed
   }
 
   /** Who hears how the disk is doing, what has happened so far included. */
@@ -48,11 +52,13 @@ export class Log {
   }
 
   sync(): Promise<void> {
+    this.#changed()
     return this.#file.sync()
   }
 
   /** Writes what waits, as far as the disk takes it, and gives up the ownership. */
   close(): Promise<void> {
+    this.#changed()
     return this.#file.close()
   }
 

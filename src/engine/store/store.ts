@@ -1,16 +1,19 @@
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { EngineError } from '../errors.ts'
+import type { ThreadView } from '../events.ts'
 import { History } from '../history.ts'
 import type { Disk } from './disk.ts'
 import { Lock } from './lock.ts'
 import { Log } from './log.ts'
 import type { OpenedFile } from './log-file.ts'
-import { headerFromName, idOf, isLog } from './log-name.ts'
+import { savedLogs } from './log-folders.ts'
+import { headerFromName, idOf } from './log-name.ts'
 import { type Machine, realMachine } from './machine.ts'
 import { mendTail } from './mend.ts'
 import { nextOrdinal, type ReadLog, readLog } from './read-log.ts'
 import type { Header, Stored } from './records.ts'
+import { ThreadIndex } from './thread-index.ts'
 
 /** A thread as it stands on disk. */
 export interface StoredThread {
@@ -45,8 +48,7 @@ export class Store {
   readonly #archive: string
   readonly #now: Clock
   readonly #paths = new Map<string, string>()
-  /** Last reading of each log, good as long as the file has not changed. Turns are not kept here. */
-  readonly #seen = new Map<string, { readonly stamp: string; readonly thread: StoredThread }>()
+  readonly #index: ThreadIndex
   readonly #machine: Machine
   readonly #durable: () => boolean
   readonly #maxWaiting: number
@@ -55,6 +57,7 @@ export class Store {
     this.#disk = at.disk
     this.#root = at.root
     this.#archive = join(dirname(at.root), 'archived_sessions')
+    this.#index = new ThreadIndex({ disk: at.disk, root: at.root, archive: this.#archive })
     this.#now = at.now
     this.#machine = at.machine ?? realMachine
     this.#maxWaiting = at.maxWaiting ?? MAX_WAITING
@@ -77,10 +80,11 @@ export class Store {
       const folders = this.#disk.mkdir(dirname(path))
       return this.#openFile(header.id, path, [dirname(path), ...folders])
     }
-    const log = this.#log({ path, open, known: null, next: 0 }, null)
+    const log = this.#log({ path, open, known: null, next: 0, listed: path }, null)
     log.append(header)
     log.append({ t: 'settings', settings: header.settings })
     this.#paths.set(header.id, path)
+    this.#index.touch(path)
     return log
   }
 
@@ -116,7 +120,7 @@ export class Store {
       const read = readLog(this.#disk.read(path))
       const thread = this.#stored(found, read)
       if (!thread) return opened && release(opened)
-      const log = this.#log({ path, open, known: read.mended, next: nextOrdinal(read.records) }, opened)
+      const log = this.#log({ path, open, known: read.mended, next: nextOrdinal(read.records), listed: found }, opened)
       return { log, thread }
     } catch (error) {
       if (opened) release(opened)
@@ -146,19 +150,21 @@ export class Store {
       readonly open: () => OpenedFile
       readonly known: number | null
       readonly next: number
+      /** Where lists know it, symbolic links and all. */
+      readonly listed: string
     },
     opened: OpenedFile | null,
   ): Log {
-    const { path, open, known, next } = at
+    const { path, open, known, next, listed } = at
     const file = { disk: this.#disk, path, durable: this.#durable(), maxWaiting: this.#maxWaiting, open, known }
-    return new Log({ file, opened, now: this.#now, next })
+    return new Log({ file, opened, now: this.#now, next, changed: () => this.#index.touch(listed) })
   }
 
   find(id: string): string | null {
     const known = this.#paths.get(id.toLowerCase())
     if (known && this.#disk.stat(known)) return known
     this.#paths.delete(id.toLowerCase())
-    for (const path of this.#files()) this.#paths.set(idOf(path), path)
+    for (const path of savedLogs(this.#disk, this.#root)) this.#paths.set(idOf(path), path)
     return this.#paths.get(id.toLowerCase()) ?? null
   }
 
@@ -198,7 +204,7 @@ export class Store {
       for (const torn of this.#torn(path)) this.#disk.unlink(torn)
     })
     this.#paths.delete(id.toLowerCase())
-    this.#seen.delete(path)
+    this.#index.touch(path)
     return true
   }
 
@@ -215,10 +221,12 @@ export class Store {
   }
 
   #move(from: string, to: string): void {
+    if (this.#disk.stat(to)) throw new EngineError('storage', `there is another log at ${to}`)
     for (const torn of this.#torn(from)) this.#disk.rename(torn, join(dirname(to), basename(torn)))
     this.#disk.rename(from, to)
     this.#paths.delete(idOf(from))
-    this.#seen.delete(from)
+    this.#index.touch(from)
+    this.#index.touch(to)
   }
 
   /** Tails that were moved aside when the log at `path` was mended. */
@@ -228,22 +236,22 @@ export class Store {
     return names.map(name => join(dirname(path), name))
   }
 
-  /** Every thread that can be read, unordered. Reads only logs that have changed since the last call. */
-  *list(archived = false): Generator<StoredThread> {
-    for (const path of archived ? this.#archivedFiles() : this.#files()) {
-      const stat = this.#disk.stat(path)
-      if (!stat) continue
-      const stamp = `${stat.size} ${stat.mtimeMs}`
-      let seen = this.#seen.get(path)
-      if (seen?.stamp !== stamp) {
-        const thread = this.readPath(path)
-        if (!thread) continue
-        thread.history.forgetTurns()
-        seen = { stamp, thread }
-        this.#seen.set(path, seen)
-      }
-      yield seen.thread
-    }
+  /**
+   * Every thread that is known, unordered; of a large store whose index is still being built, those found so far. Opens
+   * no log that has not changed.
+   */
+  list(archived = false): Iterable<ThreadView> {
+    return this.#index.list(archived)
+  }
+
+  /** Begins to build the index of threads in the background. */
+  warm(): void {
+    this.#index.warm()
+  }
+
+  /** Writes down what a later process would have to find out again. */
+  close(): void {
+    this.#index.close()
   }
 
   /** A log whose header cannot be read gets one from its name; null for a file that is no log. */
@@ -254,22 +262,6 @@ export class Store {
       if (header) history.apply(header, header.createdAt)
     }
     return history.header && { path, history, header: history.header, archived: dirname(path) === this.#archive, bad }
-  }
-
-  *#archivedFiles(): Generator<string> {
-    for (const name of this.#disk.list(this.#archive)) if (isLog(name)) yield join(this.#archive, name)
-  }
-
-  *#files(): Generator<string> {
-    const numbers = (path: string): string[] => this.#disk.list(path).filter(name => /^\d+$/.test(name))
-    for (const year of numbers(this.#root)) {
-      for (const month of numbers(join(this.#root, year))) {
-        for (const day of numbers(join(this.#root, year, month))) {
-          const dir = join(this.#root, year, month, day)
-          for (const name of this.#disk.list(dir)) if (isLog(name)) yield join(dir, name)
-        }
-      }
-    }
   }
 }
 
