@@ -25,16 +25,16 @@ const STRICT = join(import.meta.dirname, '../conformance/strict.ts')
 export async function runJudges(judges: readonly Judge[], options: Options): Promise<number> {
   const verdicts = new Verdicts()
   const root = makeRunFolder()
+  // A run that is broken off leaves nothing behind either.
+  if (!options.keep) process.once('exit', () => remove(root))
   try {
     const session = { options, verdicts, root, witness: await openWitness(options, verdicts) }
     for (const judge of judges) await judge(session)
     if (session.witness) tellConformance(session.witness, options, verdicts)
   } catch (error) {
     verdicts.fail('run', error instanceof Error ? (error.stack ?? error.message) : String(error))
-  } finally {
-    if (options.keep) verdicts.note(`kept ${root}`)
-    else remove(root)
   }
+  if (options.keep) verdicts.note(`kept ${root}`)
   return verdicts.total()
 }
 
