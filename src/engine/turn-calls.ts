@@ -20,12 +20,13 @@ export interface CallRoad {
  * ever shows a call without its answer.
  */
 export async function runCalls(calls: readonly OutputCall[], tools: readonly Tool[], road: CallRoad): Promise<void> {
-  const running = calls.map(call => {
-    // The thread may have seen this id before: an item keeps one id of its own.
-    const mine = { ...call, id: road.items.claimId(call.id) }
-    return { call: mine, result: runCall(mine, tools, road) }
-  })
-  for (const { call } of running) record(road, { ...call, type: 'call' })
+  // The thread may have seen an id before: an item keeps one id of its own.
+  const mine = calls.map(call => ({ ...call, id: road.items.claimId(call.id) }))
+  for (const call of mine) record(road, { ...call, type: 'call' })
+  // What is about to be done is on the medium before it is done, so that nothing is ever done without a trace.
+  if (mine.length > 0) await road.host.sync()
+  if (road.signal.aborted) return
+  const running = mine.map(call => ({ call, result: runCall(call, tools, road) }))
   for (const { call, result } of running) {
     const { parts, isError } = await result
     record(road, { type: 'result', id: call.id, name: call.name, freeform: call.freeform, parts, isError })

@@ -26,6 +26,7 @@ async function run(...calls: readonly OutputCall[]): Promise<readonly unknown[]>
     now: () => 0,
     grants: { exact: new Set<string>(), prefixes: [] },
     settings: () => ({}) as ThreadSettings,
+    sync: async () => {},
     record: (entry: Entry) => {
       if (entry.t === 'context') happened.push(entry.entry)
     },
