@@ -225,7 +225,7 @@ export class History {
   #item(record: Extract<LogRecord, { t: 'item' }>, at: number): void {
     const turn = this.#byId.get(record.turn)
     if (!turn || this.#itemIds.has(record.item.id)) return
-    turn.lastAt = Math.max(at, record.completedAt)
+    turn.lastAt = Math.max(turn.lastAt, at, record.completedAt)
     this.#itemIds.add(record.item.id)
     this.#partial.settle(record.item.id)
     // In the order in which they started, as they were seen.
@@ -248,7 +248,7 @@ export class History {
   #part(record: Extract<LogRecord, { t: 'part' }>, at: number): void {
     const turn = this.#byId.get(record.turn)
     if (turn?.status !== 'inProgress' || this.#itemIds.has(record.item)) return
-    turn.lastAt = at
+    turn.lastAt = Math.max(turn.lastAt, at)
     this.#partial.add(record)
   }
 
