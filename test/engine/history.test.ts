@@ -7,11 +7,11 @@ const said = (id: string): Item => ({ type: 'agentMessage', id, text: id, phase:
 
 /** A turn whose items completed in this order, each with its start. */
 function itemsOf(...items: readonly (readonly [id: string, startedAt: number])[]): readonly string[] {
-  const turn: Stored = { t: 'turn', turn: 'U', startedAt: 0, at: 0, n: 0 } as Stored
-  const records = items.map(
-    ([id, startedAt], i) =>
-      ({ t: 'item', turn: 'U', item: said(id), startedAt, completedAt: 10 + i, context: false, at: 10 + i }) as Stored,
-  )
+  const turn: Stored = { t: 'turn', turn: 'U', startedAt: 0, at: 0, n: 0 }
+  const records = items.map(([id, startedAt], i): Stored => {
+    const at = 10 + i
+    return { t: 'item', turn: 'U', item: said(id), startedAt, completedAt: at, context: false, at, n: i + 1 }
+  })
   return (
     History.of([turn, ...records])
       .turn('U')
