@@ -46,7 +46,7 @@ t.test('it stops at the length that an item may show', t => {
 
 t.test('it shows what a killed server had streamed, and tells the model of it with the next turn', async t => {
   const disk = new FakeDisk()
-  const held = gate()
+  const [streaming, running] = [gate(), gate()]
   const words = 'many words that stream '.repeat(300)
   const slow: Tool = {
     spec: { name: 'slow', description: '' },
@@ -65,14 +65,15 @@ t.test('it shows what a killed server had streamed, and tells the model of it wi
         durationMs: null,
       })
       cx.delta(call.id, { type: 'output' }, 'o'.repeat(5000))
-      await held.passed
+      await running.passed
       return { parts: [], isError: false }
     },
   }
   const stream = says(words, 'msg_2').slice(0, -1)
-  for (const [step, partial] of [
-    [[...stream, held.passed], { type: 'agentMessage', id: 'msg_2' }],
+  for (const [held, step, partial] of [
+    [streaming, [...stream, streaming.passed], { type: 'agentMessage', id: 'msg_2' }],
     [
+      running,
       [...calls('slow', {}, 'call_1'), finish()],
       { type: 'command', id: 'call_1', status: 'failed', output: 'o'.repeat(5000) },
     ],
