@@ -22,11 +22,11 @@ import { checkLength } from './input-length.ts'
 import type { Input, Item, UserMessage } from './items.ts'
 import type { ContextEntry, Usage } from './models/model.ts'
 import { type Queue, queued, removed } from './queue.ts'
-import { Journal } from './store/journal.ts'
 import type { Log } from './store/log.ts'
 import type { LogNews } from './store/log-file.ts'
 import type { Entry, Header } from './store/records.ts'
 import type { Store } from './store/store.ts'
+import { ThreadLog } from './thread-log.ts'
 import { viewOf } from './thread-view.ts'
 import type { ClientTool } from './tools/client-tool-specs.ts'
 import type { Grants } from './tools/tool.ts'
@@ -86,7 +86,7 @@ export class Thread {
   readonly #header: Header
   readonly #history: History
   readonly #path: string
-  #log: Log | null
+  readonly #log: ThreadLog
   #settings: ThreadSettings
   #turn: Turn | null = null
   readonly #pending: Pending[] = []
@@ -97,7 +97,6 @@ export class Thread {
   #closed = false
   /** Warnings that nobody was there to hear. */
   readonly #untold: string[] = []
-  readonly #journal = new Journal(entry => this.#log?.journal(entry))
   /** Another process has its log. */
   #lost = false
   /** Queued input waits for a person: the last turn did not end well, or nobody has done anything since the thread was loaded. */
@@ -117,12 +116,15 @@ export class Thread {
     this.#header = header
     this.#history = stored?.history ?? new History()
     this.#path = stored?.path ?? services.store.pathFor(header.id, header.createdAt)
-    this.#log = stored?.log ?? null
+    this.#log = new ThreadLog({
+      log: stored?.log ?? null,
+      create: origin.ephemeral ? null : () => this.#create(),
+      news: news => this.#storage(news),
+    })
     this.#settings = stored?.history.settings ?? header.settings
     this.#held = stored !== undefined
     this.#updatedAt = stored ? stored.history.updatedAt : header.createdAt
     if (!stored) this.#history.apply(header, header.createdAt)
-    this.#log?.listen(news => this.#storage(news))
   }
 
   get settings(): ThreadSettings {
@@ -144,7 +146,7 @@ export class Thread {
 
   /** Whether anything has been said in it yet; before that it has no file. */
   get materialized(): boolean {
-    return this.#log !== null || this.#history.turnCount > 0
+    return this.#log.exists || this.#history.turnCount > 0
   }
 
   get busy(): boolean {
@@ -229,7 +231,7 @@ export class Thread {
     overrides: Partial<ThreadSettings> | null,
   ): { readonly turn: TurnView; readonly begin: () => void } {
     if (this.#closed) throw new EngineError('threadNotFound', `thread not found: ${this.id}`)
-    if (this.#log?.full) throw new EngineError('storage', 'The disk cannot be written: no new turn until it can')
+    if (this.#log.full) throw new EngineError('storage', 'The disk cannot be written: no new turn until it can')
     const turn = new Turn(this.#host(), { id: newId(), work })
     this.#pending.push({ turn, overrides })
     return { turn: turn.view(), begin: () => this.#next() }
@@ -348,7 +350,7 @@ export class Thread {
 
   /** A turn that nobody has to ask for: queued input, then work on the goal. */
   #ownTurn(): Pending | undefined {
-    if (this.#closed || this.#log?.full) return undefined
+    if (this.#closed || this.#log.full) return undefined
     const [entry] = this.#held ? [] : this.queue
     if (entry) {
       this.#record({ t: 'queue', queue: removed(this.queue, entry.id) })
@@ -379,7 +381,7 @@ export class Thread {
 
   /** Resolves when what was written survives a power cut. */
   sync(): Promise<void> {
-    return this.#sync()
+    return this.#log.sync()
   }
 
   /** Writes a fact that is no turn's. */
@@ -389,7 +391,7 @@ export class Thread {
 
   /** Gives the thread a file although nothing has been said in it. */
   materialize(): void {
-    if (!this.ephemeral && !this.#log) this.#create()
+    this.#log.create()
   }
 
   /** Takes no more turns and interrupts those it has; resolves when the last one has its durable end, or after `ms`. */
@@ -446,13 +448,9 @@ export class Thread {
     }
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#closed = true
-    const log = this.#log
-    this.#journal.stop()
-    // What comes now is too late: nothing may write to a file that others may have by then.
-    this.#log = null
-    await log?.close()
+    return this.#log.close()
   }
 
   #message(input: TurnInput): UserMessage {
@@ -516,10 +514,8 @@ export class Thread {
       settings: () => this.#settings,
       prepare: outputSchema => prepare(this, outputSchema),
       record: entry => this.#record(entry),
-      journal: (turnId, item, grown) => {
-        if (!this.ephemeral) this.#journal.add(turnId, item, grown)
-      },
-      sync: () => this.#sync(),
+      journal: (turnId, item, grown) => this.#log.grow(turnId, item, grown),
+      sync: () => this.sync(),
       claimItemId: wanted => this.#claimItemId(wanted),
       addUsage: (turnId, usage) => this.#addUsage(turnId, usage),
       ask: (ask: ApprovalAsk, signal: AbortSignal): Promise<Decision> => desk.ask(this.id, ask, signal),
@@ -565,30 +561,16 @@ export class Thread {
   #record(entry: Entry): void {
     const at = this.#services.now()
     if (entry.t !== 'read') this.#updatedAt = at
-    if (entry.t === 'item') this.#journal.settle(entry.item.id)
-    if (!this.ephemeral) this.#write(entry)
+    this.#log.append(entry)
     this.#history.apply(entry, at)
-  }
-
-  #write(entry: Entry): void {
-    if (this.#closed && !this.#log) return
-    const log = this.#log ?? this.#create()
-    log.append(entry)
     // A turn that goes on for ever while nothing can be saved would take all memory.
-    if (log.full) this.#turn?.interrupt()
+    if (this.#log.full) this.#turn?.interrupt()
   }
 
   #create(): Log {
     const gitInfo = readGitInfo(this.#settings.cwd)
     this.#history.gitInfo = gitInfo
-    const log = this.#services.store.create({ ...this.#header, gitInfo, settings: this.#settings }, this.#path)
-    this.#log = log
-    log.listen(news => this.#storage(news))
-    return log
-  }
-
-  async #sync(): Promise<void> {
-    await this.#log?.sync()
+    return this.#services.store.create({ ...this.#header, gitInfo, settings: this.#settings }, this.#path)
   }
 
   /** A disk that fails must not take the conversation with it: the turn goes on in memory and the user is told. */
