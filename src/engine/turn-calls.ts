@@ -25,8 +25,9 @@ export async function runCalls(calls: readonly OutputCall[], tools: readonly Too
   for (const call of mine) record(road, { ...call, type: 'call' })
   // What is about to be done is on the medium before it is done, so that nothing is ever done without a trace.
   if (mine.length > 0) await road.host.sync()
-  if (road.signal.aborted) return
-  const running = mine.map(call => ({ call, result: runCall(call, tools, road) }))
+  const start = (call: ToolCall): ToolResult | Promise<ToolResult> =>
+    road.signal.aborted ? failed('aborted') : runCall(call, tools, road)
+  const running = mine.map(call => ({ call, result: start(call) }))
   for (const { call, result } of running) {
     const { parts, isError } = await result
     record(road, { type: 'result', id: call.id, name: call.name, freeform: call.freeform, parts, isError })
