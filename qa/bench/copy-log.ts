@@ -12,26 +12,27 @@ export function copyOf(text: string, { old, id, at }: { old: string; id: string;
   return renewIds(shiftTimes(text, at), at, [old, id])
 }
 
-/** How long a thread is to become. */
+/** How long a thread is to become. The same words for all servers: how often a log repeats them is its own affair. */
 export interface LongSize {
   readonly turns: number
-  readonly bytes: number
+  /** Characters of what the person says in a turn, and again of what the model answers. */
+  readonly text: number
 }
 
 /** Writes the last turn of the log again and again, with other ids, numbers and words, until the thread is that long. */
-export function repeatLastTurn(log: string, shape: LogShape, { turns, bytes, id }: LongSize & { id: string }): void {
+export function repeatLastTurn(log: string, shape: LogShape, { turns, text, id }: LongSize & { id: string }): void {
   const lines = readFileSync(log, 'utf8').trimEnd().split('\n')
   const start = lines.findLastIndex(line => line.includes(shape.turnStart))
   const head = lines.slice(0, start).join('\n')
   const turn = lines.slice(start).join('\n')
-  const words = wordsFor(bytes / turns - turn.length, turn.split(MARK).length - 1)
+  const words = wordsFor(text)
   const step = sequenceOf(turn) - sequenceOf(head)
   const file = openSync(`${log}.new`, 'w')
   writeSync(file, `${head}\n`)
   let ordinal = start
   for (let i = 0; i < turns - 1; i += 1) {
-    const text = renumber(renewIds(turn, Date.now(), [id, id]), i, step).replaceAll(MARK, words(i))
-    for (const line of text.split('\n')) {
+    const copy = renumber(renewIds(turn, Date.now(), [id, id]), i, step).replaceAll(MARK, words(i))
+    for (const line of copy.split('\n')) {
       writeSync(file, `${line.replace(shape.ordinal, `$1${ordinal}`)}\n`)
       ordinal += 1
     }
@@ -40,11 +41,10 @@ export function repeatLastTurn(log: string, shape: LogShape, { turns, bytes, id 
   renameSync(`${log}.new`, log)
 }
 
-/** Words that fill a turn up, spread over the places where its text stands. */
-function wordsFor(room: number, places: number): (i: number) => string {
-  const size = Math.max(16, Math.floor(room / places))
-  const text = 'lorem ipsum dolor sit amet consectetur adipiscing elit '.repeat(Math.ceil(size / 55))
-  return i => `${i} ${text}`.slice(0, size)
+/** Words of that length, other ones for each turn. */
+function wordsFor(length: number): (i: number) => string {
+  const text = 'lorem ipsum dolor sit amet consectetur adipiscing elit '.repeat(Math.ceil(length / 55))
+  return i => `${i} ${text}`.slice(0, length)
 }
 
 /** Codex's own numbers that must grow from turn to turn, and ids that the model gave. */

@@ -72,9 +72,9 @@ function writeCopy(home: string, { text, old, i }: { text: string; old: string; 
   utimesSync(file, at / 1000, at / 1000)
 }
 
-/** A home with one thread of that many turns and about that many bytes. Kept for later runs; work on a copy. */
+/** A home with one thread of that size. Kept for later runs; work on a copy. */
 export async function longThread(stage: Stage, subject: Subject, size: LongSize): Promise<LongThread> {
-  const home = join(stage.paths.fixtures, `${subject.name}-long-${size.turns}-${size.bytes}`)
+  const home = join(stage.paths.fixtures, `${subject.name}-long-${size.turns}x${size.text}`)
   const ready = join(home, READY)
   if (existsSync(ready)) return JSON.parse(readFileSync(ready, 'utf8')) as LongThread
   const id = await seed(stage, subject, { home, texts: ['say:first', `say:${MARK}`] })

@@ -31,7 +31,7 @@ const LINES: readonly Line[] = [
   line('exec', '10MB output turn ms', 'command with 10 MB of output, ms', 0.95),
   line('list', '10000: init, no index ms', 'initialize, 10,000 threads without index, ms', 0.006),
   line('list', '10000: warm list p50 ms', 'first page of 10,000 threads, warm, ms', 0.1),
-  line('long', 'read includeTurns ms', 'thread/read of 2,000 turns (20 MB), ms', 0.3),
+  line('long', 'read includeTurns ms', 'thread/read of 2,000 turns, ms', 0.3),
   line('long', 'resume, with index ms', 'thread/resume of it, ms', 0.18),
   { ...line('crash', 'after kill -9: partial text kept %', 'streamed text kept after kill -9, %', 1), better: 'more' },
   line('slow', 'with slow reader: peak USS growth MiB', 'private memory for a reader that hangs, MiB', 1),
@@ -56,7 +56,15 @@ export function summaryTable(
     if (!values.some(Number.isFinite)) return []
     const ratio = ratioToCodex(line, values, names)
     const wanted = `${line.better === 'less' ? '<=' : '>='} x${line.target}`
-    return [[line.label, ...values.map(short), short(ratio), wanted, quick ? '' : verdict(line, ratio)]]
+    return [
+      [
+        line.label,
+        ...values.map(short),
+        Number.isFinite(ratio) ? `x${short(ratio)}` : '-',
+        wanted,
+        quick ? '' : verdict(line, ratio),
+      ],
+    ]
   })
   return markdown(['measure', ...names, `${OURS} / better codex`, 'target', 'verdict'], rows)
 }

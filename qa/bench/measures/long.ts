@@ -8,14 +8,15 @@ import type { Subject } from '../subject.ts'
 import { timed } from '../timed.ts'
 
 const TURN_MS = 60_000
+/** Makes a log of 20 MB in codex 0.142.5, which writes each text several times. */
+const TEXT = 1550
 
 /** One long conversation: opened, continued, read and paged, each by a process that has just started. */
 export const long: Measure = {
   id: 'long',
-  title: '8b. thread/read includeTurns and thread/resume on a 2,000-turn / 20 MB thread',
+  title: '8b. thread/read includeTurns and thread/resume on a thread of 2,000 turns',
   async run(stage, subject, out) {
-    const size = { turns: stage.size(2000, 200), bytes: stage.size(20_000_000, 2_000_000) }
-    const thread = await longThread(stage, subject, size)
+    const thread = await longThread(stage, subject, { turns: stage.size(2000, 200), text: TEXT })
     const home = copyHome(stage, subject, thread.home)
     out['MB on disk'] = thread.bytes / 1e6
     for (const visit of [resumeAndContinue, read, resumeAgain, resumeWithoutTurns]) {
