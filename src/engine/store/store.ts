@@ -12,6 +12,7 @@ import { headerFromName, idOf } from './log-name.ts'
 import { type Machine, realMachine } from './machine.ts'
 import { mendTail } from './mend.ts'
 import { nextOrdinal, type ReadLog, readLog } from './read-log.ts'
+import { Recent } from './recent.ts'
 import type { Header, Stored } from './records.ts'
 import { ThreadIndex } from './thread-index.ts'
 
@@ -49,6 +50,7 @@ export class Store {
   readonly #now: Clock
   readonly #paths = new Map<string, string>()
   readonly #index: ThreadIndex
+  readonly #lastRead = new Recent<StoredThread>()
   readonly #machine: Machine
   readonly #durable: () => boolean
   readonly #maxWaiting: number
@@ -94,10 +96,12 @@ export class Store {
     return path === null ? null : this.readPath(path)
   }
 
-  /** Null also for what is no regular file: reading that might never end. */
+  /** Not to be changed: readers share it. Null also for what is no regular file: reading that might never end. */
   readPath(path: string): StoredThread | null {
-    if (!this.#disk.stat(path)?.file) return null
-    return this.#stored(path, readLog(this.#disk.read(path)))
+    const stat = this.#disk.stat(path)
+    if (!stat?.file) return null
+    const stamp = `${stat.ino} ${stat.size} ${stat.mtimeMs} ${path}`
+    return this.#lastRead.get(stamp) ?? this.#lastRead.keep(stamp, this.#stored(path, readLog(this.#disk.read(path))))
   }
 
   /** Every record of a thread that is not archived, in order; null when there is no such log. */
@@ -252,6 +256,7 @@ export class Store {
   /** Writes down what a later process would have to find out again. */
   close(): void {
     this.#index.close()
+    this.#lastRead.forget()
   }
 
   /** A log whose header cannot be read gets one from its name; null for a file that is no log. */

@@ -267,3 +267,18 @@ t.test('it reads ordinals of any kind and keeps records that merely share one', 
   )
   t.end()
 })
+
+t.test('it reads a log once for readers that come one after the other, and again when it has changed', t => {
+  const disk = new FakeDisk()
+  disk.put(PATH, WHOLE)
+  const store = storeOn(disk)
+  const first = store.read(header.id)
+  t.equal(store.read(header.id), first)
+  t.equal(disk.calls.filter(call => call === `read ${PATH}`).length, 1)
+  disk.append(PATH).write(Buffer.from(lines([{ t: 'name', name: 'new' }])))
+  t.equal(store.read(header.id)?.history.name, 'new')
+  disk.put(PATH, WHOLE)
+  t.equal(store.read(header.id)?.history.name, null)
+  store.close()
+  t.end()
+})
