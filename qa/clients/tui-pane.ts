@@ -6,6 +6,8 @@ const PATIENCE_MS = 45_000
 const LOOK_EVERY_MS = 120
 /** The TUI takes keys that come faster than a person's for a paste, and Enter in a paste for a line break. */
 const PASTE_GAP_MS = 600
+/** How much of what is typed must be seen: the rest of it may be broken over lines. */
+const ECHO_CHARS = 60
 
 /** A TUI in a pane, as the person in front of it: types, looks, waits. */
 export class Pane {
@@ -35,6 +37,10 @@ export class Pane {
     } else {
       await this.#tmux.ask('send-keys', '-t', this.#id, '-l', '--', text)
     }
+    // The gap counts from when a slow TUI has taken the text, not from when it was typed.
+    // A leading `!` turns into the prompt.
+    const start = (text.split('\n')[0] ?? '').replace(/^!/, '').slice(0, ECHO_CHARS)
+    await this.#until(`shows ${JSON.stringify(start)} as typed`, screen => screen.includes(start))
     await sleep(PASTE_GAP_MS)
   }
 

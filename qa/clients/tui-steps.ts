@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Pane } from './tui-pane.ts'
+import { type Pane, quoted } from './tui-pane.ts'
 import { answerLine, COMPOSER, type Walk } from './tui-walk.ts'
 
 /** One thing a person does and what must be seen of it. It throws when it is not seen. */
@@ -153,15 +153,15 @@ export const STEPS: Steps = {
 
   async model(walk) {
     const { second } = walk.options
-    const tui = await pickModel(walk, '2')
-    const asked = second?.requests.length ?? 0
+    const first = await pickModel(walk, entry => !entry.isCurrent)
+    if (!first) throw new Error('the picker marked no model as the current one')
+    const before = second?.requests.length ?? 0
     await walk.turn('say: from the other model', 'from the other model')
-    if (second && second.requests.length === asked) throw new Error('the turn ran on the old model')
-    await pickModel(walk, '1')
+    if (second && second.requests.length === before) throw new Error('the turn ran on the old model')
+    await pickModel(walk, entry => entry.name === first.name)
     const after = second?.requests.length ?? 0
     await walk.turn('say: from the first model', 'from the first model')
     if (second && second.requests.length > after) throw new Error('the turn did not run on the first model again')
-    await tui.see(COMPOSER)
   },
 
   async status(walk) {
@@ -248,23 +248,30 @@ async function beginVerses(walk: Walk, name: string): Promise<Pane> {
   return tui
 }
 
-/** Opens the picker, takes entry `digit` (and the effort it proposes) and waits until the TUI says that it changed. */
-async function pickModel(walk: Walk, digit: string): Promise<Pane> {
+interface Entry {
+  readonly digit: string
+  readonly name: string
+  readonly isCurrent: boolean
+}
+
+/** Opens the picker, takes the first entry that is `wanted` (and the effort it proposes); gives what was marked as current before. */
+async function pickModel(walk: Walk, wanted: (entry: Entry) => boolean): Promise<Entry | undefined> {
   const tui = await walk.tui()
   const mark = walk.mark
   await tui.say('/model')
-  const picker = await tui.see(/Select Model and Effort/, new RegExp(`^[ ›]+${digit}\\. `, 'm'))
-  const name = new RegExp(`^[ ›]+${digit}\\. (\\S+)`, 'm').exec(picker)?.[1] ?? ''
-  await tui.press(digit)
-  const next = await tui.see(/Select Reasoning Level|Model changed to/)
+  const picker = await tui.see(/Select Model and Effort/, /^[ ›]+2\. .*(?:enter|esc)/ms)
+  const entries = [...picker.matchAll(/^[ ›]+(\d)\. (\S+)(.*)$/gm)].map(([, digit = '', name = '', rest = '']) => {
+    return { digit, name, isCurrent: rest.trim().startsWith('(current)') }
+  })
+  const entry = entries.find(wanted)
+  if (!entry) throw new Error(`the picker does not show the model to pick\n${picker}`)
+  await tui.press(entry.digit)
+  const changed = new RegExp(`Model changed to \\S*${quoted(entry.name)}(?=\\s)`, 'i')
+  const next = await tui.see(new RegExp(`Select Reasoning Level|${changed.source}`, 'i'))
   if (/Select Reasoning Level/.test(next)) await tui.press('Enter')
-  await tui.lose(/Select Reasoning Level|Select Model and Effort/)
-  const said = await tui.see(/Model changed to \S+/)
-  const changed = [...said.matchAll(/Model changed to (\S+)/g)].at(-1)?.[1] ?? ''
-  if (!changed.toLowerCase().endsWith(name.toLowerCase()))
-    throw new Error(`${name} was picked, not ${changed}\n${said}`)
+  await tui.see(changed, COMPOSER)
   await walk.sent(mark, 'thread/settings/update', 'config/batchWrite')
-  return tui
+  return entries.find(({ isCurrent }) => isCurrent)
 }
 
 /** Starts another thread; the composer of the old one is gone when the screen begins anew. */

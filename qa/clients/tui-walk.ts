@@ -29,6 +29,8 @@ const TURN_END_MS = 30_000
 const WORKING = /esc to interrupt/
 /** The composer: it is there when the TUI is ready for input. */
 export const COMPOSER = /^› /m
+/** The line below it names model and folder once the thread is there; commands sent before that are swallowed. */
+const READY = /^ +\S.* · \//m
 
 /** A TUI that is driven step by step, with what several steps need. */
 export class Walk {
@@ -59,7 +61,7 @@ export class Walk {
   /** Starts a TUI in place of the one there was; `door` overrides the way to the server. */
   async start(args: readonly string[] = [], door: readonly string[] = this.remote()): Promise<Pane> {
     const pane = await this.launch(args, door)
-    await pane.see(COMPOSER, /OpenAI Codex/)
+    await pane.see(COMPOSER, /OpenAI Codex/, READY)
     return pane
   }
 
