@@ -140,7 +140,7 @@ export class Store {
     }
     const lock = Lock.take({ disk: this.#disk, machine: this.#machine, path, id })
     try {
-      const size = stat ? mendTail(this.#disk, path, this.#now) : 0
+      const size = stat ? mendTail(this.#disk, { path, size: stat.size, now: this.#now }) : 0
       return { lock, handle: this.#disk.append(path), size, folders }
     } catch (error) {
       lock.release()
