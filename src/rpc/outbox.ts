@@ -56,6 +56,11 @@ export class Outbox {
     this.#optOut = methods
   }
 
+  /** Whether notifications with this method are sent. */
+  wants(method: string | null): boolean {
+    return !this.#optOut.has(method ?? '')
+  }
+
   /** Responses pile up because this peer does not read them: stop reading its requests until `drain` clears it. */
   get busy(): boolean {
     return this.#held.replyBytes > HIGH_WATER

@@ -30,7 +30,7 @@ export class Hub {
   /** Dialects that somebody speaks right now. */
   #dialects: readonly Dialect[] = []
   readonly #followers = new Map<string, Set<Session>>()
-  readonly #kept = new Map<string, EngineEvent[]>()
+  readonly #kept = new Map<string, Terminal[]>()
   readonly #open = new Map<string, OpenQuestion>()
 
   constructor(options: HubOptions) {
@@ -90,7 +90,9 @@ export class Hub {
     this.#kept.delete(threadId)
     for (const event of kept) {
       const out = this.#project(event, session.dialect)
-      if (out?.kind === 'announcement' && out.terminal && !shown(out.terminal.turnId)) this.#announce(out, [session])
+      // A client that does not want to hear of it leaves it to the next one.
+      if (out?.kind !== 'announcement' || !session.wants(out.frame.method)) this.#keep(event)
+      else if (out.terminal && !shown(out.terminal.turnId)) this.#announce(out, [session])
     }
     for (const [approvalId, { event, asked }] of this.#open) {
       if (event.threadId !== threadId) continue
@@ -115,7 +117,7 @@ export class Hub {
     for (const dialect of this.#dialects) this.#deliver(event, dialect)
     if (event.type === 'approval.resolved') this.#close(event.approvalId)
     if (isFarewell(event)) this.#leaveThread(event)
-    if (isTerminal(event) && !this.hasFollowers(event.threadId)) this.#keep(event)
+    if (isTerminal(event) && !this.#isHeard(event)) this.#keep(event)
   }
 
   /** A thread that is gone from memory has no followers: who opens it again follows it anew. */
@@ -160,7 +162,16 @@ export class Hub {
     this.#open.delete(approvalId)
   }
 
-  #keep(event: EngineEvent & { readonly threadId: string }): void {
+  /** Whether a follower of the thread is told of this event. */
+  #isHeard(event: Terminal): boolean {
+    for (const session of this.#followers.get(event.threadId) ?? []) {
+      const out = this.#project(event, session.dialect)
+      if (out?.kind === 'announcement' && session.wants(out.frame.method)) return true
+    }
+    return false
+  }
+
+  #keep(event: Terminal): void {
     const kept = this.#kept.get(event.threadId) ?? []
     kept.push(event)
     if (kept.length > MAX_KEPT) kept.shift()
@@ -185,6 +196,8 @@ function isFarewell(event: EngineEvent): event is Farewell {
   return event.type === 'thread.closed' || event.type === 'thread.archived' || event.type === 'thread.deleted'
 }
 
-function isTerminal(event: EngineEvent): event is Extract<EngineEvent, { type: 'turn.completed' | 'error' }> {
+type Terminal = Extract<EngineEvent, { type: 'turn.completed' | 'error' }>
+
+function isTerminal(event: EngineEvent): event is Terminal {
   return event.type === 'turn.completed' || (event.type === 'error' && !event.willRetry)
 }

@@ -64,6 +64,11 @@ export class Session {
     this.#outbox.optOut = methods
   }
 
+  /** Whether this client hears notifications with this method. */
+  wants(method: string | null): boolean {
+    return this.#outbox.wants(method)
+  }
+
   get inFlight(): number {
     return this.#inFlight
   }

@@ -143,3 +143,41 @@ t.test('it keeps the end of a turn for the next follower, unless that one has be
   await first.close()
   await second.close()
 })
+
+t.test('it keeps the end of a turn from those who do not want to hear of it, for one who does', async t => {
+  const last = events[2]!
+  const [deaf, first, second] = [connectTo(server, tiny), connectTo(server, tiny), connectTo(server, tiny)]
+  for (const peer of [deaf, first, second]) await peer.ask('hello')
+  deaf.session.optOut = new Set(['over'])
+  server.hub.follow('T', deaf.session)
+  server.hub.publish(last)
+  server.hub.catchUp('T', deaf.session, () => true)
+  t.strictSame(await deaf.silence(), [])
+  for (const { session } of [first, second]) {
+    server.hub.follow('T', session)
+    server.hub.catchUp('T', session, () => false)
+  }
+  t.strictSame(await first.take(1), [{ method: 'over', params: ['U', 'completed'] }])
+  server.hub.publish(last)
+  t.strictSame(
+    [await first.silence(), await second.silence()],
+    [[{ method: 'over', params: ['U', 'completed'] }], [{ method: 'over', params: ['U', 'completed'] }]],
+    'each who listens hears it once',
+  )
+  for (const peer of [deaf, first, second]) await peer.close()
+})
+
+t.test('it forgets the followers of a thread that was archived, and what was kept of one that was deleted', async t => {
+  const last = events[2]!
+  const peer = connectTo(server, tiny)
+  await peer.ask('hello')
+  server.hub.follow('T', peer.session)
+  server.hub.publish({ type: 'thread.archived', threadId: 'T' })
+  t.equal(server.hub.isFollowing('T', peer.session), false)
+  server.hub.publish(last)
+  server.hub.publish({ type: 'thread.deleted', threadId: 'T' })
+  server.hub.follow('T', peer.session)
+  server.hub.catchUp('T', peer.session, () => false)
+  t.strictSame(await peer.silence(), [])
+  await peer.close()
+})
