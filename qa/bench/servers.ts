@@ -70,7 +70,7 @@ function skein(): Subject {
     env: () => ({}),
     files: config,
     log: { turnStart: '"t":"turn"', ordinal: /^(\{"n":)\d+/ },
-    index: /index/,
+    index: /^index\.jsonl/,
     programFiles: [program, ...chunks],
     skip: [],
   }
