@@ -26,8 +26,8 @@ export interface AppServerOptions {
 const TURNS_MS = 8000
 /** Requests already accepted get this long to be answered. */
 const ANSWERS_MS = 1000
-/** After this the process ends whatever is left. */
-const HARD_MS = 10_000
+/** After this the server counts as stopped, whatever is left. */
+const HARD_MS = 9500
 
 /** WebSocket close code "service restart": clients reconnect. */
 const RESTART = 1012
@@ -61,15 +61,15 @@ export class AppServer {
     this.#server.accept(channel, this.#codex, ended)
   }
 
-  /** Opens a listener. Rejects with the reason when it cannot. */
-  async listen(address: Address, wsAuth: string | null): Promise<Listener> {
+  /** Opens a listener. Rejects with the reason when it cannot. `ended`: the one client of a stdio listener has gone. */
+  async listen(address: Address, wsAuth: string | null, ended: () => void): Promise<Listener> {
     const { home, log } = this.#options
     const stdio = address.kind === 'stdio'
     const listener = await listen(
       address,
       { home, ...(wsAuth === null ? {} : { wsAuth }), report: error => log.warn(error.message) },
-      // On stdio the connection is the server: when it ends, so do we.
-      channel => this.accept(channel, stdio ? () => void this.stop().then(() => process.exit(0)) : undefined),
+      // On stdio the connection is the server.
+      channel => this.accept(channel, stdio ? ended : undefined),
     )
     this.#listeners.push(listener)
     return listener
@@ -88,7 +88,16 @@ export class AppServer {
   }
 
   async #stop(): Promise<void> {
-    const hard = setTimeout(() => process.exit(0), HARD_MS)
+    let timer: NodeJS.Timeout | undefined
+    const hard = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, HARD_MS)
+    })
+    await Promise.race([this.#windDown(), hard])
+    clearTimeout(timer)
+  }
+
+  /** The orderly end, however long it takes. */
+  async #windDown(): Promise<void> {
     for (const listener of this.#listeners) listener.drain()
     this.#server.deafen()
     // Loading that has begun finishes first: requests that wait for it still get their answers.
@@ -98,7 +107,6 @@ export class AppServer {
     this.#server.close(RESTART, 'server is shutting down')
     for (const listener of this.#listeners) listener.close()
     await this.#server.gone(ANSWERS_MS)
-    clearTimeout(hard)
   }
 
   /** Only a configuration that mentions the key at all is worth the time of reading it before the first answer. */

@@ -15,11 +15,12 @@ export async function serve(command: AppServerCommand): Promise<void> {
   // Whatever the server itself makes is for its owner alone.
   const umask = process.umask(0o077)
   const server = new AppServer({ home, cwd: process.cwd(), env, log, flags, profile, umask })
-  onSignals(server, log)
+  const end = (): void => void server.stop().then(() => process.exit(0))
+  onSignals(end, log)
   try {
     const addresses = command.listen.length > 0 ? command.listen : ['stdio://']
     for (const text of addresses) {
-      const listener = await server.listen(parseAddress(text, { home, cwd: process.cwd() }), command.wsAuth)
+      const listener = await server.listen(parseAddress(text, { home, cwd: process.cwd() }), command.wsAuth, end)
       if (listener.url.startsWith('stdio')) continue
       // The two lines a person needs; a program reads them too, to learn the port.
       process.stderr.write(`listening on ${listener.url}\n`)
@@ -42,13 +43,13 @@ function levelOf(text: string | undefined): LogLevel {
 }
 
 /** The first signal stops in order, the second at once. */
-function onSignals(server: AppServer, log: Logger): void {
+function onSignals(end: () => void, log: Logger): void {
   let asked = false
   const stop = (): void => {
     if (asked) process.exit(0)
     asked = true
     log.debug('stopping')
-    void server.stop().then(() => process.exit(0))
+    end()
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
