@@ -151,7 +151,7 @@ interface Seen {
   readonly streamed: number
 }
 
-/** An item as history shows it: there `source` says `agent` where it says `unifiedExecStartup` live, as with codex. */
+/** An item as history shows it: a command that has ended is there the agent's, wherever it was started. */
 const asPast = (item: Message | undefined): string => JSON.stringify({ ...item, source: null })
 
 /** Goes on with the thread in a new server. */
