@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { wrapInput } from './freeform.ts'
 import type { ContextEntry, ModelRequest, OutputItem, ToolSpec } from './model.ts'
+import { scriptFor } from './offline-file.ts'
 import { sampleOf } from './offline-sample.ts'
 import { type CallStep, readScript, type Step } from './offline-script.ts'
 import { textsOf } from './parts.ts'
@@ -17,13 +18,15 @@ export interface OfflineReply {
 
 /**
  * The reply to `request`, and to nothing else: how far the script has come is read from the results that follow the last
- * message of the user, so the same request always gets the same reply.
+ * message of the user, so the same request always gets the same reply. `scriptFile`: path of the file whose scripts go
+ * before those in messages; null for none.
  */
-export function replyTo(request: ModelRequest): OfflineReply {
+export function replyTo(request: ModelRequest, scriptFile: string | null): OfflineReply {
   const at = request.context.findLastIndex(isPrompt)
   const prompt = at < 0 ? '' : promptText(request.context[at])
   if (request.outputSchema != null) return say(JSON.stringify(sampleOf(request.outputSchema, lastLine(prompt))))
-  const script = readScript(prompt)
+  const text = (scriptFile === null ? null : scriptFor(prompt, scriptFile)) ?? prompt
+  const script = typeof text === 'string' ? readScript(text) : text
   if ('problem' in script) return failure(script.problem)
   if (script.length === 0) return say(echo(prompt))
   const results = request.context.slice(at + 1).filter(entry => entry.type === 'result')

@@ -5,18 +5,20 @@ import { textsOf } from './parts.ts'
 import { wait } from './wait.ts'
 
 /**
- * The scripted model that ships with Skein: no key, no network. The last message of the user is its script
- * (docs/offline-model.md). Deterministic: the same request always streams the same events.
+ * The scripted model that ships with Skein: no key, no network. The last message of the user is its script, or chooses
+ * one of a script file (docs/offline-model.md). Deterministic: the same request always streams the same events.
  */
 export class OfflineModel implements Model {
   readonly info: ModelInfo
+  readonly #scriptFile: string | null
 
-  constructor(info: ModelInfo) {
+  constructor(info: ModelInfo, scriptFile: string | null) {
     this.info = info
+    this.#scriptFile = scriptFile
   }
 
   async stream(request: ModelRequest, emit: (event: ModelEvent) => void, signal: AbortSignal): Promise<void> {
-    const reply = replyTo(request)
+    const reply = replyTo(request, this.#scriptFile)
     const playback = new Playback(request, emit, signal)
     const failure = signal.aborted ? null : await playback.play(reply.steps)
     if (signal.aborted) emit({ type: 'error', error: { kind: 'aborted', message: 'the request was aborted' } })

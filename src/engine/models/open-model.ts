@@ -25,7 +25,7 @@ class LazyModel implements Model {
 async function load(target: Target, env: NodeJS.ProcessEnv): Promise<Model> {
   switch (target.provider.wire) {
     case 'offline':
-      return new (await import('./offline.ts')).OfflineModel(target.info)
+      return new (await import('./offline.ts')).OfflineModel(target.info, target.provider.scriptFile)
     case 'responses':
       return new (await import('./http-model.ts')).HttpModel((await import('./responses.ts')).responses, target, env)
     case 'chat':

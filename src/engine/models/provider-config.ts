@@ -42,6 +42,7 @@ function overlay(base: ProviderConfig, table: Table): ProviderConfig {
     requestMaxRetries: whole(table, 'request_max_retries', MAX_RETRIES) ?? base.requestMaxRetries,
     streamMaxRetries: whole(table, 'stream_max_retries', MAX_RETRIES) ?? base.streamMaxRetries,
     idleTimeoutMs: Math.max(1, timeout),
+    scriptFile: string(table, 'script_file') ?? base.scriptFile,
     custom: true,
   }
 }

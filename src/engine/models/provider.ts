@@ -24,6 +24,8 @@ export interface ProviderConfig {
   readonly streamMaxRetries: number
   /** Milliseconds from one event of a stream to the next. */
   readonly idleTimeoutMs: number
+  /** Absolute path of a file with scripts; only the `offline` wire reads it. */
+  readonly scriptFile: string | null
   /** The model that runs when nobody names one; null when only its server knows. */
   readonly defaultModel: string | null
   /** True when config.toml has it: its owner knows its models, we do not. */
@@ -41,6 +43,7 @@ const BASE: Omit<ProviderConfig, 'id' | 'name' | 'baseUrl' | 'wire'> = {
   requestMaxRetries: 4,
   streamMaxRetries: 5,
   idleTimeoutMs: 300_000,
+  scriptFile: null,
   defaultModel: null,
   custom: false,
 }

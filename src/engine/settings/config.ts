@@ -124,8 +124,14 @@ export function absolutePaths(table: JsonObject, base: string, env: NodeJS.Proce
   const full = (path: Json): Json => (typeof path === 'string' ? expand(path, base, env) : path)
   const file = valueAt(table, ['model_instructions_file'])
   const roots = valueAt(table, ['sandbox_workspace_write', 'writable_roots'])
+  const providers = valueAt(table, ['model_providers'])
   let out = table
   if (file !== undefined) out = withValue(out, ['model_instructions_file'], full(file)) ?? out
+  for (const id of isTable(providers) ? Object.keys(providers) : []) {
+    const path = ['model_providers', id, 'script_file']
+    const script = valueAt(table, path)
+    if (script !== undefined) out = withValue(out, path, full(script)) ?? out
+  }
   if (!Array.isArray(roots)) return out
   return withValue(out, ['sandbox_workspace_write', 'writable_roots'], roots.map(full)) ?? out
 }

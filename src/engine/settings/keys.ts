@@ -27,6 +27,7 @@ const provider = table('ModelProviderInfo', {
   stream_idle_timeout_ms: u64,
   requires_openai_auth: boolean,
   supports_websockets: boolean,
+  script_file: path,
 })
 
 const mcpServer = table('McpServerConfig', {

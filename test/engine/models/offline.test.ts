@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { modelInfo } from '../../../src/engine/models/catalogue.ts'
@@ -10,7 +10,7 @@ import { PRESETS } from '../../../src/engine/models/provider.ts'
 import { call, deltas, developer, ended, request, result, user } from './support.ts'
 
 const offline = PRESETS.find(({ id }) => id === 'offline')!
-const model = new OfflineModel(modelInfo(offline, OFFLINE_MODEL.id, null))
+const model = new OfflineModel(modelInfo(offline, OFFLINE_MODEL.id, null), null)
 
 async function ask(
   prompt: string | readonly ContextEntry[],
@@ -348,4 +348,39 @@ t.test('it does what its documentation shows', async t => {
     ['reasoning', 'Let me see what is here.', 'exec_command {"cmd":"ls"}'],
     ['That is all there is.'],
   ])
+})
+
+t.test('it takes the script from a file when the file has one for the message', async t => {
+  const docs = readFileSync(join(import.meta.dirname, '../../../docs/offline-model.md'), 'utf8')
+  const path = join(t.testdir({ 'scripts.txt': /^```scripts\n([\s\S]*?)^```/m.exec(docs)?.[1] ?? '' }), 'scripts.txt')
+  const say = async (prompt: string, file = path): Promise<string> => {
+    const context = [user(prompt)]
+    const events: ModelEvent[] = []
+    const scripted = new OfflineModel(model.info, file)
+    await scripted.stream(request({ context }), event => void events.push(event), new AbortController().signal)
+    const last = events.at(-1)
+    const calls = ended(events).flatMap(item => (item.type === 'call' ? [item.args] : []))
+    return last?.type === 'error' ? last.error.message : said(events) + calls.join()
+  }
+  t.equal(await say('oh, hello there\nsay: not this'), 'Hello to you.')
+  t.equal(await say('Please fix the bug.'), '{"cmd":"echo fixed > bug.txt"}')
+  t.equal(await say('say: my own script'), 'my own script')
+  t.match(await say('Hello'), /^This is Skein's offline model/)
+  const write = (text: string): string => {
+    writeFileSync(path, text)
+    return path
+  }
+  t.equal(await say('anything', write('say: no heading\r\nuser: \r\nsay: all of them\r\nuser: x\r\n')), 'all of them')
+  t.equal(await say('anything', write('user:\nsay: once\nuser:\nsay: twice')), 'once')
+  t.match(await say('anything', write('')), /^This is Skein's offline model/)
+  t.equal(await say('a', write('user: a\nslow: x')), 'offline model: line 1: slow: wants milliseconds')
+  t.equal(
+    await say('a', write('x'.repeat(1024 * 1024 + 1))),
+    `offline model: the script file ${path} is larger than 1048576 bytes`,
+  )
+  t.equal(
+    await say('a', join(path, '..')),
+    `offline model: the script file ${join(path, '..')} cannot be read: not a regular file`,
+  )
+  t.equal(await say('a', `${path}.gone`), `offline model: there is no script file ${path}.gone`)
 })

@@ -347,6 +347,7 @@ t.test('it reads a provider table', async t => {
       requestMaxRetries: 100,
       streamMaxRetries: 0,
       idleTimeoutMs: 4000,
+      scriptFile: null,
       defaultModel: null,
       custom: true,
     },

@@ -384,6 +384,22 @@ t.test('it takes base instructions from a file, or says why it cannot', async t 
   t.equal(load().resolve({ cwd, overrides }).baseInstructions, 'here', 'a thread counts from its own directory')
 })
 
+t.test('it counts a relative script file from where its provider is configured', t => {
+  const { home, cwd, load } = place(t, {
+    'home/config.toml':
+      'model_providers.a.script_file = "s.txt"\nmodel_providers.b.script_file = "/b.txt"\nmodel_providers.c.name = "C"',
+  })
+  t.match(load().resolve({ cwd }).modelProviders, {
+    a: { script_file: join(home, 's.txt') },
+    b: { script_file: '/b.txt' },
+    c: { name: 'C', script_file: undefined },
+  })
+  t.match(load({ flags: ['model_providers.a.script_file="t.txt"'] }).resolve({ cwd }).modelProviders, {
+    a: { script_file: join(cwd, 't.txt') },
+  })
+  t.end()
+})
+
 t.test('it lets a permission profile and a sandbox mode stand for each other, the higher layer wins', async t => {
   const { cwd, load } = place(t, { 'home/config.toml': 'sandbox_mode = "danger-full-access"' })
   const settings = load()
