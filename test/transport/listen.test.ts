@@ -25,8 +25,9 @@ t.test('http', t => {
       /^HTTP\/1.1 405 /,
     )
     t.match(await raw(port, '\x16\x03\x01garbage\r\n\r\n'), /^HTTP\/1.1 400 /)
+    // One read of the server: with more, the reset for what it left unread could overtake the answer.
     t.match(
-      await raw(port, lines('GET / HTTP/1.1', `Host: localhost:${port}`, `X: ${'a'.repeat(100_000)}`)),
+      await raw(port, lines('GET / HTTP/1.1', `Host: localhost:${port}`, `X: ${'a'.repeat(20_000)}`)),
       /^HTTP\/1.1 431 /,
     )
     t.notMatch(await raw(port, lines('GET /readyz HTTP/1.1', `Host: localhost:${port}`)), /access-control/i)
