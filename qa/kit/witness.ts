@@ -1,5 +1,6 @@
 import { isObject } from '../../src/base/json.ts'
 import type { Tap } from './link.ts'
+import { TurnEnds } from './turn-ends.ts'
 
 /** The strict judge of one pin's outgoing frames (qa/conformance/strict.ts). */
 export interface Strict {
@@ -16,8 +17,8 @@ export interface Violation {
 }
 
 /**
- * Reads every frame the server under test sends, in whichever judge, and holds it against the strict schemas of the pins.
- * A frame that an injected fault changed must not be shown to it.
+ * Reads every frame the server under test sends, in whichever judge, and holds it against the strict schemas of the pins
+ * and against the order of turns. A frame that an injected fault changed must not be shown to it.
  */
 export class Witness {
   readonly #judges: ReadonlyMap<string, Strict>
@@ -37,13 +38,20 @@ export class Witness {
     return [...this.#violations.values()]
   }
 
-  /** A tap for one connection: it remembers which method each request id asked for. */
+  /** A tap for one connection: it remembers which method each request id asked for, and which turns have ended. */
   tap(): Tap {
     const asked = new Map<string, string>()
+    const turns = new TurnEnds()
     return (way, text) => {
       const frame = parse(text)
-      if (way === 'out') noteRequest(frame, asked)
-      else this.#judge(frame, text, asked)
+      if (way === 'out') {
+        noteRequest(frame, asked)
+        return
+      }
+      this.#judge(frame, text, asked)
+      if (!isObject(frame) || typeof frame.method !== 'string') return
+      const complaint = turns.take(frame.method, frame.params)
+      if (complaint !== null) this.#report('all', frame.method, complaint, text)
     }
   }
 

@@ -84,6 +84,22 @@ t.test('a witness', t => {
     )
   })
 
+  t.test('it reports what comes of a turn after its end, a second end too, per connection', async t => {
+    const witness = new Witness(new Map())
+    const [one, other] = [witness.tap(), witness.tap()]
+    const frame = (method: string, params: object) => JSON.stringify({ method, params })
+    const end = frame('turn/completed', { threadId: 't', turn: { id: 'a' } })
+    one('in', frame('turn/started', { threadId: 't', turn: { id: 'a' } }))
+    one('in', frame('item/completed', { threadId: 't', turnId: 'a' }))
+    one('in', frame('thread/started', {}))
+    for (const tap of [one, other]) tap('in', end)
+    one('in', frame('turn/started', { threadId: 't', turn: { id: 'b' } }))
+    t.strictSame(witness.violations, [])
+    one('in', end)
+    one('in', frame('item/started', { threadId: 't', turnId: 'a' }))
+    t.match(witness.violations, [{ method: 'turn/completed' }, { method: 'item/started' }])
+  })
+
   t.test('it knows an answer by the request it was shown, per connection', async t => {
     const witness = watch()
     const [one, other] = [witness.tap(), witness.tap()]
