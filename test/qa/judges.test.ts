@@ -94,6 +94,7 @@ t.test('a witness', t => {
     one('in', frame('thread/started', {}))
     for (const tap of [one, other]) tap('in', end)
     one('in', frame('turn/started', { threadId: 't', turn: { id: 'b' } }))
+    one('in', frame('thread/tokenUsage/updated', { threadId: 't', turnId: 'a' }))
     t.strictSame(witness.violations, [])
     one('in', end)
     one('in', frame('item/started', { threadId: 't', turnId: 'a' }))
